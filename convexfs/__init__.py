@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from convexfs import former_names
 
 __version__ = "0.2.0"
-# Records go where the application sends them, and nowhere by default.
+# The application decides where log records go; by default they go nowhere.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 former_names.install()
 
@@ -37,7 +37,7 @@ _HOMES = {
     "write_problem": "convexfs.formats",
 }
 
-if TYPE_CHECKING:  # what editors and type checkers see
+if TYPE_CHECKING:  # For editors and type checkers.
     from convexfs.batch.problem_batch import solve_batch as solve_batch
     from convexfs.batch.run_results import open_run as open_run
     from convexfs.certification.certify import assert_optimal as assert_optimal
@@ -86,7 +86,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _estimators() -> dict[str, Any]:
-    """Every estimator's class name, with its method and what the command line calls it."""
+    """Return every estimator's class name with its method and its name on the command line."""
     from convexfs.methods import estimator_homes
 
     return {home.class_name(name): (home, name) for name, home in estimator_homes().items()}

@@ -1,4 +1,4 @@
-"""``convexfs`` and ``python -m convexfs``, which Ctrl-C ends quietly even while they are loaded."""
+"""Run ``convexfs`` and ``python -m convexfs``; Ctrl-C ends them quietly, even during imports."""
 
 import _thread
 import atexit
@@ -11,29 +11,28 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-#: Files that a command may have open at a time, those of the libraries it loads included.
+#: Open files that a command needs, including those of imported libraries.
 OPEN_FILES = 32
-#: While libraries are loaded.
+#: Threshold of the garbage collector during imports.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main() -> int:
     """Load the command, run it and return its exit code."""
-    if sys.stderr is None:  # closed, which some libraries do not expect
+    if sys.stderr is None:  # A closed stderr is None, which some libraries do not expect.
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the end)
-    # What Python says of how other packages are written, when it compiles them, helps nobody here.
+    # Hide Python's warnings about the code of other packages, which it shows when compiling them.
     warnings.filterwarnings("ignore", category=SyntaxWarning, module=r".*(site|dist)-packages")
-    # Half a second of imports: an exception may be raised anywhere in them, and be lost there.
+    # Imports take half a second, and an exception raised in them may be lost.
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:
         signal.signal(signal.SIGINT, _leave)
-    # Ignored by some parents (``trap '' CHLD``): then nobody learns how a worker ended.
+    # Some parents ignore SIGCHLD (``trap '' CHLD``); then exit codes of workers are lost.
     if hasattr(signal, "SIGCHLD"):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if not _may_open_enough():
         return 2
-    # What is imported stays: to look through it for garbage, now and at the end, took a quarter
-    # of a short command's time.
+    # Imported objects stay alive, so that collecting them would waste a quarter of a short run.
     gc.callbacks.append(_UsualOnceLoaded(gc.get_threshold()))
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     from convexfs.cli import main as command
@@ -51,29 +50,29 @@ def main() -> int:
 
 
 def interrupt_again(unraisable: Any) -> None:
-    """Repeat a Ctrl-C that came where Python can only print it, such as in a finalizer."""
+    """Repeat a Ctrl-C that was raised where Python only prints it, such as in a finalizer."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    # A moment later, when the main thread has left that place.
+    # Wait a moment, until the main thread has left that code.
     again = threading.Timer(0.01, _thread.interrupt_main)
     again.daemon = True
     again.start()
 
 
 def _leave_threads(code: int) -> None:
-    """End this process now if threads that a task left behind would keep it alive."""
+    """Exit immediately if threads left behind by a task would keep the process alive."""
     here = threading.current_thread()
     if any(not own.daemon and own is not here for own in threading.enumerate()):
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # closed already
+            with suppress(OSError, ValueError):  # The stream is already closed.
                 stream.flush()
         os._exit(code)
 
 
 class _UsualOnceLoaded:
-    """After a collection since the last of which no module was loaded: collect as usual again."""
+    """Restore the garbage collector's threshold once imports have stopped."""
 
     def __init__(self, usual: tuple[int, int, int]):
         self._usual, self._modules = usual, len(sys.modules)
@@ -89,10 +88,10 @@ class _UsualOnceLoaded:
 
 
 def _may_open_enough() -> bool:
-    """Say so and return False if there are too few files to be opened for Python to import."""
+    """Return False, with a message, if the limit of open files is too low for Python's imports."""
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:  # The module does not exist on Windows.
         return True
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft >= OPEN_FILES or soft == resource.RLIM_INFINITY:
@@ -112,6 +111,6 @@ def _leave(*_: object) -> None:
     os._exit(130)
 
 
-# The workers of an MPI pool load this module too, under another name.
+# Workers of an MPI pool import this module under another name.
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,8 +1,8 @@
-"""What can go wrong, in words a user can act on.
+"""Errors and warnings of the package, and checks that raise them.
 
-Every message is one sentence that names the place, the trouble and the cure.
-The command line prints it and exits with code 2; Python callers catch
-:class:`ConvexfsError`, or ``ValueError`` for anything wrong with their input.
+Every message is one sentence that names the place, the problem and the remedy. The command line
+prints it and exits with code 2. Python callers catch :class:`ConvexfsError`, or ``ValueError`` for
+invalid input.
 """
 
 import difflib
@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
-#: Characters of a value that a message shows.
+#: Longest value that a message shows, in characters.
 _SHOWN = 60
-#: The largest integer that SQLite holds.
+#: The largest integer that SQLite stores.
 LARGEST_SEED = 2**63 - 1
 
 
@@ -41,7 +41,7 @@ class ProblemFileError(InputError):
 
 
 class RunError(ConvexfsError):
-    """A batch run that cannot go on: its folder is locked, full or damaged."""
+    """A batch run that cannot continue: its folder is locked, full or damaged."""
 
 
 class ConvexfsWarning(UserWarning):
@@ -49,7 +49,7 @@ class ConvexfsWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Warn by :class:`ConvexfsWarning`, at the line outside this package that led here."""
+    """Issue a :class:`ConvexfsWarning` for the line outside this package that caused it."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("convexfs."):
         frame, level = frame.f_back, level + 1
@@ -57,7 +57,7 @@ def warn(message: str) -> None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """End an error message with the nearest valid name, or all of them.
+    """Return the end of an error message: the nearest valid name, or all of them.
 
     >>> did_you_mean("SOLVER", ["SOLVERS", "GRID"])
     'did you mean SOLVERS?'
@@ -87,7 +87,7 @@ def check_number(
     """
     kinds: Any = Integral if whole else Real
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    # Not math.isfinite, for which an integer may be too large; what is no count must be a float.
+    # math.isfinite fails for huge integers; a value that is not an integer must be a float.
     is_number = is_number and abs(value) <= (math.inf if whole else sys.float_info.max)
     if is_number and (low < value < high if open_ends else low <= value <= high):
         return
@@ -101,32 +101,33 @@ def check_number(
 
 
 def check_regular_file(path: str | os.PathLike[str]) -> None:
-    """Raise if a path leads to a pipe, device or folder: reading a pipe may never end."""
+    """Raise if a path is a pipe, device or folder: reading a pipe may never end."""
     if os.path.exists(path) and not os.path.isfile(path):
         kind = "a folder" if os.path.isdir(path) else "a pipe or device"
         raise InputError(f"{path} is {kind}, not a file; save its content to a file")
 
 
 def check_seed(name: str, value: Any) -> None:
-    """Raise unless a value can start random numbers and be stored: an integer from 0 to 2**63-1."""
+    """Raise unless a value is a valid seed: an integer from 0 to 2**63-1."""
     check_number(name, value, 0, LARGEST_SEED, whole=True)
 
 
 def check_flag(name: str, value: Any) -> None:
     """Raise unless `value` is True or False."""
-    if type(value).__name__ not in ("bool", "bool_"):  # numpy's, which is not imported here
+    # numpy's bool is recognised by name, because numpy is not imported here.
+    if type(value).__name__ not in ("bool", "bool_"):
         raise InputError(f"{name} must be True or False, not {shortened(value)}")
 
 
 def shortened(value: Any) -> str:
-    """Write a value as it would be typed, its middle left out if that is long.
+    """Return the repr of a value, with its middle left out if it is long.
 
     >>> shortened(10**400)
     '100000000000000000000000000000...00000000000000000000000000000'
     """
     try:
         text = repr(value)
-    except ValueError:  # Python writes no integer of more than 4300 digits
+    except ValueError:  # Python refuses to print integers of more than 4300 digits.
         return "a number of thousands of digits"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}...{text[-_SHOWN // 2 + 1 :]}"
 

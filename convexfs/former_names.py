@@ -1,7 +1,7 @@
-"""Modules by the names they had in version 0.1, for old pickles and packages.
+"""Import modules by the names they had in version 0.1, for old pickles and packages.
 
-Importing an old name gives the module of the new name, with a DeprecationWarning. The next
-release removes this file.
+Importing an old name gives the module of the new name, with a DeprecationWarning. The next release
+removes this file.
 """
 
 import importlib
@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-#: Old and new names, without the package's.
+#: Old and new module names, relative to the package.
 _NAMES = """
 batch.arrays batch.store.schema
 batch.attempts batch.workers.attempts
@@ -212,7 +212,7 @@ FORMER = {
 
 
 class _FormerModule(ModuleType):
-    """Stands for a module that has another name now."""
+    """Placeholder module that forwards to its new name."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # its own path and loader are not those of the new module
@@ -221,7 +221,7 @@ class _FormerModule(ModuleType):
 
 
 class _FormerNames(MetaPathFinder, Loader):
-    """Finds modules by their old names, after all others have found nothing."""
+    """Import finder for old module names, used after all other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: Any = None

@@ -1,8 +1,8 @@
-"""Kernels are compiled at their first use; later uses read numba's cache on disk.
+"""Compile numba kernels at their first use; later uses read numba's cache on disk.
 
-For LLFS that first time is many seconds, and convexfs reports why. Where no cache
-can be written, in a read-only installation whose user has no home, one is kept until the
-process ends.
+For LLFS the first compilation takes many seconds, and convexfs prints why. If no cache can be
+written, such as in a read-only installation of a user without a home folder, a temporary one is
+used until the process ends.
 """
 
 import atexit
@@ -20,7 +20,7 @@ from numba import njit
 from numba.core import config, event
 
 MESSAGE = "Compiling kernels: up to half a minute, once for this installation."
-#: Options of functions that only kernels call: nothing to call them from Python is compiled.
+#: Options of functions that are called by kernels only; no Python wrapper is compiled for them.
 INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 log = logging.getLogger(__name__)
 
@@ -39,14 +39,15 @@ def thread_map(n_jobs: int | None) -> Iterator[Callable[..., Any]]:
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """``numba.njit`` that lets go of the GIL, with a cache wherever one can be written."""
+    """Compile by ``numba.njit`` without the GIL, and cache the result wherever possible."""
 
     def decorated(function: Callable[..., Any]) -> Any:
         for find_cache in (lambda: None, _use_temporary_cache):
             try:
                 find_cache()
                 return njit(nogil=True, cache=True, **options)(function)
-            except (RuntimeError, OSError):  # numba found no folder; no temporary one either
+            # numba found no cache folder, and no temporary one can be made.
+            except (RuntimeError, OSError):
                 continue
         return njit(nogil=True, **options)(function)
 
@@ -54,7 +55,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def _use_temporary_cache() -> None:
-    """Give numba, here and in processes started from here, a folder removed at the end."""
+    """Make a temporary cache folder for numba, in this process and its children."""
     folder, owner = tempfile.mkdtemp(prefix="convexfs-numba-"), os.getpid()
     log.warning(
         "kernels are compiled anew in every run, because no cache can be written: set "
@@ -70,13 +71,16 @@ def _use_temporary_cache() -> None:
 
 
 def _is_ours(found: event.Event) -> bool:
-    """Return whether this is about a kernel of convexfs; events of other packages lack fields."""
+    """Return whether an event is about a kernel of convexfs.
+
+    Events of other packages lack fields.
+    """
     function = getattr((found.data or {}).get("dispatcher"), "py_func", None)
     return str(getattr(function, "__module__", "")).startswith("convexfs.")
 
 
 class _NoCollection(event.Listener):
-    """No garbage is looked for while a kernel is compiled, which takes a seventh of the time.
+    """Switch off garbage collection during compilation, which saves a seventh of the time.
 
     Numba's lock is held meanwhile, so that no two threads are here at once.
     """
@@ -101,7 +105,7 @@ event.register("numba:compile", _NoCollection())
 
 
 class _FirstKernel(event.Listener):
-    """Calls ``say`` when the first kernel of this package is compiled, in this process only."""
+    """Call ``say`` when this process compiles the first kernel of this package."""
 
     def __init__(self, say: Callable[[str], None]):
         self.say: Callable[[str], None] | None = say
@@ -119,6 +123,6 @@ class _FirstKernel(event.Listener):
 
 @contextmanager
 def announced(say: Callable[[str], None]) -> Iterator[None]:
-    """Say so, once, if kernels are compiled inside."""
+    """Call ``say`` once if kernels are compiled inside this context."""
     with event.install_listener("numba:compile", _FirstKernel(say)):
         yield

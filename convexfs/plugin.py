@@ -1,8 +1,8 @@
-"""Names for packages that add a custom method; they import nothing else from convexfs.
+"""The names that a package needs to add a custom method; it imports nothing else.
 
-A package declares ``METHOD`` (a :class:`Method` with its :class:`Formulation`) and names itself
-in the entry point group ``convexfs.methods``. The names are loaded when first used, so that
-listing the methods imports neither cvxpy nor scikit-learn.
+A package declares ``METHOD`` (a :class:`Method` with its :class:`Formulation`) and registers itself
+in the entry point group ``convexfs.methods``. The names are loaded when first used, so that listing
+the methods imports neither cvxpy nor scikit-learn.
 """
 
 import importlib

@@ -12,29 +12,29 @@ OPTIMAL, INFEASIBLE, UNBOUNDED = "optimal", "infeasible", "unbounded"
 PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
 #: The verdicts by the value of ``ok``.
 VERDICTS: Mapping[bool | None, str] = {True: PROVEN, False: REFUTED, None: UNDECIDED}
-#: Statuses convexfs adds to cvxpy's own.
+#: Statuses that convexfs adds to those of cvxpy.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
-#: The status of a task that measured something and solved no problem.
+#: Status of a task that returns measurements and solves no problem.
 MEASURED = "measured"
-#: cvxpy's word for a point short of the accuracy asked for.
+#: cvxpy's status for a point that misses the requested accuracy.
 INACCURATE = "optimal_inaccurate"
-#: The name that specialised solvers without cvxpy go by.
+#: Name of the specialised solvers that work without cvxpy.
 NATIVE = "native"
-#: Of a ranking, weights above this share of the largest count as selected.
+#: In a ranking, weights above this share of the largest count as selected.
 RELEVANT_SHARE = 0.01
-#: Of sparse weights, those below this share of the largest are a solver's rounding.
+#: In sparse weights, values below this share of the largest count as rounding errors.
 NOTHING_SHARE = 1e-4
-#: What is reported of features that were not tested.
+#: Report text for features that were not tested.
 NOT_TESTED = "not tested"
-#: Accuracy expected of a solver that is asked for none, at its own default settings.
+#: Accuracy that is expected of a solver at its default settings.
 DEFAULT_ACCURACY = 1e-5
-#: How an accuracy is put to a solver: in such words that answers of all solvers are about as
-#: accurate; the same number for every tolerance the solver has; or not at all.
+#: How a tolerance is passed to a solver: translated so that solutions of all solvers are about
+#: equally accurate; the same number for each of its tolerances; or not at all.
 TRANSLATED, RAW, OWN = "translated", "raw", "own"
 
 
 def symbols(problem: Any) -> dict[str, Any]:
-    """Map names to the variables of a cvxpy problem, as their values go by them.
+    """Map names to the variables of a cvxpy problem, as used in solutions.
 
     cvxpy names a nameless variable by a counter that differs from one process
     to the next; here it goes by its position.
@@ -58,14 +58,14 @@ class ConePoint:
 
     @property
     def finite(self) -> bool:
-        """Whether all of both are numbers."""
+        """Return whether all entries of both vectors are finite."""
         known = [self.x] if self.y is None else [self.x, self.y]
         return all(bool(np.isfinite(np.asarray(v, dtype=float)).all()) for v in known)
 
 
 @dataclass(frozen=True)
 class Solution:
-    """One solver's answer to one problem, as plain numbers.
+    """One solver's solution of one problem, as plain numbers.
 
     Attributes
     ----------
@@ -117,12 +117,12 @@ class Solution:
 
     @property
     def solved(self) -> bool:
-        """Whether the solver claims an optimum."""
+        """Return whether the solver reports an optimum."""
         return self.status == OPTIMAL
 
     @property
     def finite(self) -> bool:
-        """Whether all of the point, and its objective, are numbers."""
+        """Return whether the point and its objective are finite."""
         point = (np.isfinite(np.asarray(value)).all() for value in self.primal.values())
         return self.objective is not None and bool(np.isfinite(self.objective)) and all(point)
 
@@ -139,7 +139,7 @@ class Solution:
         return _table([*rows.items(), *([("failure", self.failure)] if self.failure else [])])
 
     def after(self, earlier: "Solution | None") -> "Solution":
-        """Return this answer, with the seconds of an earlier step of the same method added."""
+        """Return this solution, with the time of an earlier step of the same method added."""
         if earlier is None:
             return self
         stages = ("build_seconds", "compile_seconds", "solve_seconds")
@@ -150,7 +150,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The verdict about a solution, with the numbers it rests on.
+    """The verdict about a solution, with the numbers that support it.
 
     ``ok`` is True if the claim is proven to ``tol``, False if it is refuted, None if it is
     undecided. A NaN is never ok: :meth:`of` refutes any solution that is not finite. ``str``
@@ -223,14 +223,14 @@ class Certificate:
         complementarity: float | None = None,
         gap: float | None = None,
     ) -> "Certificate":
-        """Certify `solution` by its residuals; one whose numbers are not finite is refuted."""
+        """Certify `solution` by its residuals; solutions with non-finite numbers are refuted."""
         if not solution.finite:
             primal_residual = np.nan
         return cls(primal_residual, dual_residual, complementarity, gap, tol, basis)
 
     @property
     def worst(self) -> float:
-        """The largest residual; NaN if one of them is, or if none was computed."""
+        """Return the largest residual; NaN if one is NaN or none was computed."""
         parts = (
             self.primal_residual, self.dual_residual, self.complementarity, self.gap, self.reported
         )  # fmt: skip
@@ -249,7 +249,7 @@ class Certificate:
 
     @property
     def to_rounding(self) -> bool:
-        """Whether it is proven only up to rounding of the data."""
+        """Return whether the proof holds only up to rounding of the data."""
         return bool(self.ok and self.rounding)
 
     def __str__(self) -> str:
@@ -263,7 +263,7 @@ class Certificate:
 
     @property
     def _shortfall(self) -> str:
-        """What the residuals lack; without a gap nothing is known about other points."""
+        """Explain which residuals exceed the tolerance, or which are missing."""
         if self.ok is None and self.gap is None:
             return "feasible, but no bound on the optimum is known"
         return f"{self.worst:.1e} > {self.tol:.0e}"
@@ -278,7 +278,7 @@ class Certificate:
         return f"<p><b>{escape(str(self))}</b></p><p>{escape(head)}</p>{_table(rows)}"
 
     def explained(self) -> str:
-        """Return the verdict and all that is known, line by line."""
+        """Return the verdict and its numbers, one line each."""
         reason = f": {self.reason}" if self.reason else ""
         lines = [f"{self.claim}: {VERDICTS[self.ok]}{self._to_rounding} to {self.tol:.0e}{reason}"]
         exact = {"objective": self.objective, "proven bound": self.bound}
@@ -307,12 +307,12 @@ class Certificate:
 
     @property
     def covers(self) -> str:
-        """The verdict, and what it does and does not prove."""
+        """Return the verdict, and what it proves and does not prove."""
         solved = "the problem is solved" if self.ok else "the problem is not shown to be solved"
         return f"{self}: {solved}; this proves nothing about the features"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the columns that files and tables have."""
+        """Return the certificate as columns of files and tables."""
         return {
             "primal_residual": self.primal_residual,
             "dual_residual": self.dual_residual,
@@ -324,12 +324,12 @@ class Certificate:
         }
 
 
-#: Entries of a vector that a notebook shows.
+#: Most entries of a vector that a notebook shows.
 _SHOWN_ENTRIES = 6
 
 
 def _summary(value: Any) -> str:
-    """Return a few entries of an array, and its shape if there are more."""
+    """Return the first entries of an array, and its shape if there are more."""
     entries = np.ravel(np.asarray(value))
     shown = ", ".join(f"{entry:.4g}" for entry in entries[:_SHOWN_ENTRIES])
     return shown if entries.size <= _SHOWN_ENTRIES else f"{shown}, ... {np.shape(value)}"

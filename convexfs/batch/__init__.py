@@ -1,1 +1,1 @@
-"""Many problems at once: problem files, tasks, worker processes and the results they leave."""
+"""Batch runs: problem files, tasks, worker processes, and the store of their results."""

@@ -1,7 +1,8 @@
-"""The hash of a function that changes a problem: stored results are valid while it is the same.
+"""Hash a function that changes a problem; stored results are valid while the hash is the same.
 
-It covers the function's source without wording, and all that the source refers to: defaults,
-values of enclosing and global names, and functions among them. Modules count by their names.
+The hash covers the function's source without docstrings and comments, and everything that the
+source refers to: defaults, values of enclosing and global names, and functions among them. Modules
+count by their names.
 """
 
 import ast
@@ -36,7 +37,7 @@ def callable_sha256(function: Callable[..., Any]) -> str:
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
-    """Yield bytes that equal values share, in a fixed order."""
+    """Yield bytes in a fixed order that are the same for equal values."""
     yield type(value).__name__.encode()
     if isinstance(value, partial):
         yield from _parts([value.func, list(value.args), value.keywords], seen)
@@ -93,7 +94,7 @@ def _source(function: FunctionType) -> str:
 
 
 def _only_lambda(source: str) -> ast.Lambda:
-    """Return the one lambda of some lines, which may be part of a statement."""
+    """Return the only lambda in some source lines, which may be part of a statement."""
     for lines in (source, f"({source.strip().rstrip(',')})", f"_({source.strip()}"):
         try:
             tree = ast.parse(lines)

@@ -1,7 +1,7 @@
-"""The hash of the code that computes results: stored results are valid while it is the same.
+"""Hash the code that computes results; stored results are valid while the hash is the same.
 
-Only statements count. Docstrings, comments, file names, imports and the texts of exceptions do
-not, so that wording and moved files leave stored results valid.
+Only statements count. Docstrings, comments, file names, imports and the texts of exceptions do not,
+so that rewording and moving files leaves stored results valid.
 """
 
 import ast
@@ -14,8 +14,8 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-#: Files and folders that neither compute nor verify a result, wherever they are. All others
-#: count: a repeated computation costs time, a stale result is wrong.
+#: Files and folders that neither compute nor verify results, in any package. All others are hashed:
+#: repeating a computation costs time, but a stale result is wrong.
 LEFT_OUT = (
     "__pycache__", "__main__", "cli", "study", "inspection", "report", "selection", "pictures*",
     "theory", "plugin", "former_names",
@@ -48,13 +48,13 @@ def files_that_count(package: Path) -> Iterator[Path]:
 
 
 def statement_hashes(source: str) -> Iterator[str]:
-    """Yield a hash of each top-level statement, without wording and imports."""
+    """Yield a hash of each top-level statement, without docstrings, messages and imports."""
     for statement in _Wordless().visit(ast.parse(source)).body:
         yield hashlib.sha256(ast.dump(statement).encode()).hexdigest()
 
 
 class _Wordless(ast.NodeTransformer):
-    """Removes docstrings, imports and the texts of exceptions."""
+    """AST transformer that removes docstrings, imports and the texts of exceptions."""
 
     def visit_Import(self, node: ast.Import) -> None:
         return None
@@ -71,7 +71,7 @@ class _Wordless(ast.NodeTransformer):
 
 
 class _Textless(ast.NodeTransformer):
-    """Empties all strings."""
+    """AST transformer that empties all strings."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         return ast.Constant("") if isinstance(node.value, str) else node
@@ -95,7 +95,7 @@ def _read_cache() -> dict[str, list]:
 
 
 def _write_cache(known: dict[str, list]) -> None:
-    # A home that cannot be written only costs the next run a second.
+    # If the cache cannot be written, only the next run is a second slower.
     with suppress(OSError, RuntimeError):
         file = _cache_file()
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Every formulation on data of several sizes, written to files that others can use.
+"""Export every formulation on data of several sizes to problem files for other programs.
 
-Each file is read again, solved and certified; the table beside the files says what each is,
-how it was made, and its optimum with the proof's verdict.
+Each file is read again, solved and certified. A table beside the files lists for each what it is,
+how it was made, and its optimum with the verdict.
 """
 
 import csv
@@ -19,18 +19,18 @@ from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.solve_step import stated
 from convexfs.records import VERDICTS
 
-#: Small, middle and large: 15 x 4, 30 x 10 and 20 x 20, from generators with fixed seeds.
+#: Small, medium and large data: 15 x 4, 30 x 10 and 20 x 20, from generators with fixed seeds.
 DATA = ("subclasses:n=5,noise=2", "subclasses:n=10,noise=8", "twonorm:n=20,seed=1")
-#: Accuracy asked for, and by how much the optima of a problem and of its file may differ.
+#: Tolerance of the solver, and the largest difference between the optima of a problem and its file.
 TOL, AGREEMENT = 1e-8, 1e-6
-#: Tried one after the other until an answer is proven.
+#: Solvers that are tried in turn until a solution is proven.
 SOLVERS = ("auto", "CLARABEL", "ECOS")
 TABLE = "problems"
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A row of the table.
+    """One row of the table of exported problems.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Instance:
 
     @property
     def agrees(self) -> bool:
-        """Whether the file was written and its optimum is the problem's."""
+        """Return whether the file was written and its optimum equals that of the problem."""
         if self.optimum is None or self.optimum_of_file is None:
             return False
         allowed = AGREEMENT * max(1.0, abs(self.optimum))
@@ -173,7 +173,7 @@ def _proven(problem: Any) -> tuple[Any, Any]:
 
 
 def _sizes(path: Path, suffix: str) -> dict[str, Any]:
-    """Sizes of the program in a file, and its cones."""
+    """Return the sizes and cones of the program in a file."""
     program = FORMATS[suffix].read(path)
     counted = {kind: int(program.rows(kind).size) for kind in sorted(program.kinds)}
     return {

@@ -30,13 +30,13 @@ from convexfs.records import MEASURED
 
 log = logging.getLogger(__name__)
 
-#: Numbers by name, or several under one name.
+#: A measurement returns named numbers, or named arrays of numbers.
 Numbers = Mapping[str, float | Sequence[float] | np.ndarray]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """All that determines some numbers, and its hash ``key``.
+    """A task that returns numbers: everything that determines them, and its hash ``key``.
 
     ``settings`` are JSON text; ``data`` is what its numbers stand under, ``spec`` and
     ``data_dir`` where it is found.
@@ -53,7 +53,7 @@ class Measurement:
     run: int
 
     def row(self) -> dict[str, Any]:
-        """Columns of the store's table of tasks that are known beforehand."""
+        """Return the columns of the table of tasks that are known before the task runs."""
         return {
             "key": self.key,
             "problem": self.experiment,
@@ -68,7 +68,7 @@ class Measurement:
 def measurement(
     code: str, spec: str, data_dir: str | None, settings: Mapping[str, Any], **fields: Any
 ) -> Measurement:
-    """Return the measurement of these fields; ``code`` is a hash of what measures."""
+    """Return the measurement with these fields; ``code`` is a hash of the measuring code."""
     fields["settings"] = canonical(settings)
     package = code_sha256(Path(__file__).parents[1])
     content = {**fields, "code": [code, package], "versions": versions()}
@@ -86,7 +86,7 @@ def run_measurements(
     retry_failed: bool = True,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Do those measurements that a folder has no numbers of, in their order, and keep each."""
+    """Run the measurements that a folder does not have yet, in order, and store each."""
     with Store(out) as store, run_log(Path(out) / LOG) as setup:
         progress, todo = resume(store, tasks, Path(out), retry_failed)
         log.info("%d measurements, %d of them finished earlier", progress.total, progress.resumed)
@@ -116,12 +116,12 @@ def _measured(work: Callable[[Measurement], Numbers], task: Measurement) -> Resu
 
 
 def are_measurements(tasks: Any) -> bool:
-    """Whether a store's table of tasks is of measurements, as those of an experiment are."""
+    """Return whether a store's table of tasks holds measurements."""
     return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
 
 
 def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
-    """Return the numbers of these keys that a folder has, or of all, the last done of each.
+    """Return the latest stored numbers of these keys, or of all keys.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Batches of cvxpy problems that were made in Python: the store, resume and certificates of files.
+"""Batches of cvxpy problems made in Python, with the store and certificates of problem files.
 
-A task is known by the hash of its problem and the values of its parameters. Workers that are
-forked share the problems; others are sent them once.
+A task is identified by the hash of its problem and the values of its parameters. Forked workers
+share the problems; other workers receive them once.
 """
 
 import itertools
@@ -38,7 +38,7 @@ from convexfs.methods.base.formulation import OWN
 from convexfs.records import DEFAULT_ACCURACY
 
 Values = Mapping[str, Iterable[Any]]
-#: Between two lines of progress.
+#: Seconds between two lines of progress.
 SECONDS_BETWEEN_LINES = 0.5
 
 
@@ -223,7 +223,7 @@ def _task(
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or nested lists of numbers, as JSON has them."""
+    """Convert a value to a number or nested lists of numbers, as in JSON."""
     array = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{value!r:.60} is none")
@@ -256,7 +256,7 @@ def _do(problems: Mapping[str, Any], certified: bool, task: Task) -> Result:
 
 @contextmanager
 def _left_as_they_are(problems: Iterable[Any]) -> Iterator[None]:
-    """Give variables, parameters and duals back the values they had."""
+    """Restore the values of variables, parameters and duals after the block."""
     leaves = [
         leaf
         for problem in problems
@@ -280,7 +280,7 @@ def _rows_in_memory(
     watch: Callable[[Progress], None],
     running: dict[str, Any],
 ) -> Iterator[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
-    """Solve tasks; yield their rows in the order of the tasks."""
+    """Solve tasks without a store; yield their rows in task order."""
     progress = Progress(Path(), frozenset(task.key for task in tasks))
     started, done = time.perf_counter(), {}
     for outcome in pool.run(tasks, work, **running):
@@ -294,7 +294,7 @@ def _rows_in_memory(
 
 
 def _watch(verbose: bool | None) -> Callable[[Progress], None]:
-    """Return a function that prints progress: in one line that is rewritten, or in some lines."""
+    """Return a function that prints progress: one line that is rewritten, or separate lines."""
     rewrites = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if not (rewrites if verbose is None else verbose):
         return lambda progress: None

@@ -1,7 +1,7 @@
-"""A hash of a cvxpy problem that is the same in every process.
+"""Hash a cvxpy problem so that the hash is the same in every process.
 
 cvxpy numbers variables, parameters and constraints by a counter of the process. The hash covers
-what the problem states: atoms, constants, attributes, names that were given, and the positions of
+what the problem states: atoms, constants, attributes, user-defined names, and the positions of
 variables and parameters.
 """
 
@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, issparse
 
 
 def problem_digest(problem: Any, free: Collection[str] = ()) -> str:
-    """Return the hash of a problem; values of the `free` parameters do not count."""
+    """Return the hash of a problem; values of the `free` parameters are not included."""
     digest = hashlib.sha256()
     for token in _Writer(problem, free).problem(problem):
         digest.update(b"%d:" % len(token) + token)
@@ -23,7 +23,7 @@ def problem_digest(problem: Any, free: Collection[str] = ()) -> str:
 
 
 class _Writer:
-    """Yields the parts of a problem as bytes."""
+    """Yield the parts of a problem as bytes."""
 
     def __init__(self, problem: Any, free: Collection[str]):
         leaves = [*problem.variables(), *problem.parameters()]
@@ -42,7 +42,7 @@ class _Writer:
         if hasattr(node, "attributes") or not node.args:
             yield from self._leaf(node)
             return
-        # Among a constraint's data is the number that this process gave it.
+        # The data of a constraint contain its id, which differs between processes.
         own = getattr(node, "id", None)
         yield from self._value([each for each in node.get_data() or () if each is not own])
         yield b"%d" % len(node.args)
@@ -51,7 +51,7 @@ class _Writer:
 
     def _leaf(self, leaf: Any) -> Iterator[bytes]:
         position = self._positions.get(getattr(leaf, "id", None))
-        if position is None:  # a constant
+        if position is None:  # The leaf is a constant.
             yield from self._value(leaf.value)
             return
         given = leaf.name()

@@ -1,7 +1,7 @@
-"""The solutions of a stored run certified again, without solving anything.
+"""Certify the solutions of a stored run again, without solving.
 
-Stating a problem runs its file, and a folder must not choose what is run: whoever asks names
-the files, and files of another text than the run's are rejected.
+Stating a problem runs its file, and a folder must not choose which code is run. So the caller names
+the files, and files whose text differs from the run's are rejected.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,13 +25,13 @@ from convexfs.errors import ConvexfsError, InputError
 from convexfs.methods.base.solve_step import stated
 from convexfs.records import DEFAULT_ACCURACY, INFEASIBLE, UNBOUNDED, Certificate, Solution
 
-#: Statuses that leave a task without a solution, whether or not it counts as failed.
+#: Statuses of tasks that have no solution, failed or not.
 UNSOLVED = (INFEASIBLE, UNBOUNDED, f"{INFEASIBLE}_inaccurate", f"{UNBOUNDED}_inaccurate")
 
 
 @dataclass(frozen=True)
 class Recertified:
-    """A stored solution: its task in words, its status, the stored verdict and the new one.
+    """A stored solution: its task, its status, the stored verdict and the new one.
 
     `older` says whether the stored verdict was made by an older version of the certificates.
     `certificate` is None where the solution cannot be certified, for a `reason`.
@@ -68,7 +68,7 @@ def certify_again(
 def failed_problems(
     folder: Path, files: Sequence[str | Path], data_dir: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yield every failed task of a run in words, with the problem that it states."""
+    """Yield every failed task of a run as text, with its problem."""
     with Store.read(folder) as store:
         tasks = store.tasks()
     named = _named_files(folder, files, tasks)
@@ -87,7 +87,7 @@ def _words(row: dict[Any, Any]) -> str:
 def _named_files(
     folder: Path, files: Sequence[str | Path], tasks: pd.DataFrame
 ) -> dict[str, ProblemFile]:
-    """Return the problem files of a run by their hash; raise if one is not named."""
+    """Return the problem files of a run by their hash; raise if the caller did not name one."""
     named = {file.sha256: file for file in map(load_problem_file, files)}
     lacking = tasks.loc[~tasks["problem_sha256"].isin(list(named)), "problem_file"].unique()
     if len(lacking):
@@ -141,11 +141,11 @@ def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) ->
 
 
 def renew(folder: Path, found: Sequence[Recertified]) -> None:
-    """Write the new verdicts over the stored ones."""
+    """Overwrite the stored verdicts with the new ones."""
     with Store(folder) as store:
         for one in found:
             if one.certificate is not None:
-                # A failure that is not the certificate's stays.
+                # A failure that the certificate did not cause is left unchanged.
                 keeps = one.failure and not one.failure.startswith(CERTIFICATE)
                 failure = one.failure if keeps else objection(one.certificate)
                 store.renew(one.key, one.step, certificate_columns(one.certificate), failure)

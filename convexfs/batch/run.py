@@ -1,4 +1,4 @@
-"""A batch: problem files in, a folder of results out, resumable at any moment."""
+"""Run a batch: solve the tasks of problem files into a folder, resumable at any time."""
 
 import logging
 import os
@@ -38,13 +38,13 @@ from convexfs.records import REFUTED, SKIPPED, VERDICTS
 log = logging.getLogger(__name__)
 
 _STDOUT = 1
-#: A worker is ended this long after the limit its solver was given.
+#: Seconds that a worker gets beyond its solver's time limit before it is ended.
 GRACE_SECONDS = 1.0
 
 
 @dataclass
 class Progress:
-    """Counts of a batch, now or at its end.
+    """Counts of a batch, during the run or at its end.
 
     Attributes
     ----------
@@ -82,11 +82,11 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Tasks a second, of those finished now."""
+        """Return the tasks per second, counting only those of this run."""
         return self.done / self.wall_seconds if self.wall_seconds else 0.0
 
     def line(self) -> str:
-        """Return the counts in one line."""
+        """Return the counts as one line."""
         counts = f"{self.finished} of {self.total} tasks, {self.failures_line()}"
         if not self.rate or self.finished == self.total:
             return counts
@@ -95,7 +95,7 @@ class Progress:
         return f"{counts}, {self.rate:.1f}/s, about {time_left} left"
 
     def failures_line(self) -> str:
-        """Return how many tasks failed, and of how many the status was refuted."""
+        """Return the numbers of failed tasks and of refuted statuses."""
         wrong = self.failures[REFUTED]
         return f"{len(self.failed) - wrong} failed" + (f", {wrong} refuted" if wrong else "")
 
@@ -212,7 +212,7 @@ def run_tasks(
     watch: Callable[[Progress], None],
     study: Mapping[str, Any] | None = None,
 ) -> Progress:
-    """Do those tasks that a folder has no row of, in their order, and record each.
+    """Run the tasks that a folder has no row for, in order, and record each.
 
     ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
     are :func:`~convexfs.batch.tasks.failure_kind`'s; ``study`` is what it takes to do a
@@ -235,7 +235,7 @@ def run_tasks(
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         kept = store.stated()
-        # Of all tasks: every shard states a problem on the same data.
+        # Use all tasks, so that every shard states a problem on the same data.
         problems = pending_statements(
             tasks, (key for key in kept if not (retry_failed and kept[key]))
         )
@@ -264,17 +264,17 @@ def run_tasks(
 
 
 def print_into_the_log(setup: Callable[[], None] | None, path: Path) -> None:
-    """Send what a worker's tasks print to the log, so that it cannot break the progress bar."""
+    """Redirect what a worker's tasks print to the log, so that it cannot break the progress bar."""
     if setup is not None:
         setup()
     sys.stdout = LogLines()
-    # What compiled code prints goes there as it is.
+    # Output of compiled code goes to the log file directly.
     with suppress(OSError):
         os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), _STDOUT)
 
 
 def _printing_into_the_log(work: Callable[[Any], Any], task: Any) -> Any:
-    """Do a task in this process, its standard output sent to the log."""
+    """Run a task in this process with its standard output redirected to the log."""
     lines = LogLines()
     try:
         with redirect_stdout(lines):
@@ -285,7 +285,7 @@ def _printing_into_the_log(work: Callable[[Any], Any], task: Any) -> Any:
 
 @contextmanager
 def clear_after(registry: dict[str, Any]) -> Iterator[None]:
-    """Empty a registry of data in the end: they may be large."""
+    """Empty a registry of data at the end of the block, because the data may be large."""
     try:
         yield
     finally:
@@ -295,7 +295,7 @@ def clear_after(registry: dict[str, Any]) -> Iterator[None]:
 def resume(
     store: Store, tasks: Sequence[Any], folder: Path, retry_failed: bool | Container[str]
 ) -> tuple[Progress, list[Any]]:
-    """Return the counts of what is finished already, and the tasks that are left to do."""
+    """Return the counts of finished tasks, and the tasks that remain."""
     progress, todo = Progress(folder, frozenset(task.key for task in tasks)), []
     finished = store.finished()
     for task in tasks:
@@ -309,7 +309,7 @@ def resume(
 
 
 def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
-    """Return whether a task that ended in this way is to be done again."""
+    """Return whether a task that ended in this way is run again."""
     return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
@@ -321,7 +321,7 @@ def _problem_row(outcome: pool.Outcome[Any], memory_limit: int | None) -> dict[s
 def result_rows(
     outcome: pool.Outcome[Any], memory_limit: int | None = None
 ) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]]]:
-    """Return the row of a finished task, and those of its solutions."""
+    """Return the row of a finished task, and the rows of its solutions."""
     result: Result | None = outcome.value
     ended = result.row if result else {"status": outcome.status}
     last = outcome.attempts[-1]
@@ -341,10 +341,10 @@ def record(
     progress: Progress,
     memory_limit: int | None = None,
 ) -> None:
-    """Write how a task ended, and count it."""
+    """Store the outcome of a task, and count it."""
     row, solutions = result_rows(outcome, memory_limit)
     store.record(row | {"environment": machine}, map(vars, outcome.attempts), solutions)
-    # Logged here and not by the worker: a record that travels costs more than many a task.
+    # Log here and not in the worker: sending a record costs more than many tasks.
     log.info(
         "%s on %s %s with %s: %s, %s, %.3g s in process %s",
         row["problem"], row["data"], row["hyper"], row.get("solver"), row["status"],
@@ -356,7 +356,7 @@ def record(
 
 
 def _why(outcome: pool.Outcome[Any], memory_limit: int | None) -> str:
-    """Return why a task failed; of a timeout, the user's limit without the grace of the worker."""
+    """Return why a task failed; a timeout reports the user's limit without the grace period."""
     if outcome.status == pool.TIMEOUT and isinstance(outcome.task, Task):
         return f"TimeLimit: was ended, over its limit of {outcome.task.time_limit:g} s"
     failure = outcome.failure
@@ -373,7 +373,7 @@ def _check_memory_limit(limit: int, executor: Executor | None) -> None:
 
 
 def command_line() -> list[str]:
-    """Return the words by which the user started this process, without folders of programs."""
+    """Return the command line of this process, without the folders of programs."""
     name = Path(sys.argv[0]).name
     return [*(["python", "-m", "convexfs"] if name == "__main__.py" else [name]), *sys.argv[1:]]
 
@@ -393,13 +393,13 @@ def describe_environment() -> dict[str, Any]:
 
 @cache
 def _installed_packages() -> dict[str, str]:
-    """Return the versions of all installed packages, read once per process: it takes long."""
+    """Return the versions of all installed packages; cached, because it is slow."""
     about = (distribution.metadata for distribution in metadata.distributions())
     return dict(sorted((own["Name"], own["Version"]) for own in about if own["Name"]))
 
 
 def _revision() -> str | None:
-    """Return the commit the package runs from, marked if changed; None outside a checkout."""
+    """Return the git commit of the package, marked if modified; None outside a checkout."""
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)

@@ -1,4 +1,4 @@
-"""The results of a run as data frames, vectors included."""
+"""Read the results of a run as data frames and vectors."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ from convexfs.records import VERDICTS, Solution
 _CERTIFICATE = (
     "primal_residual", "dual_residual", "complementarity", "gap", "certificate_tol", "basis"
 )  # fmt: skip
-#: Characters of a key that a message shows.
+#: Characters of a task key that a message shows.
 _SHOWN = 12
 
 
@@ -97,7 +97,7 @@ class Run:
         return frame
 
     def certificates(self) -> pd.DataFrame:
-        """Return the verdict on every task, and the residuals it rests on.
+        """Return the verdict on every task, and the residuals that support it.
 
         ``ok`` is True (proven), False (refuted) or missing (undecided); ``verdict`` is the word,
         and ``reason`` says why a solution is refuted or undecided.
@@ -112,7 +112,7 @@ class Run:
         return verdicts
 
     def solution(self, key: str) -> Solution:
-        """Return the solution of one task, by its key or the beginning of it.
+        """Return the solution of one task, by its key or a prefix of the key.
 
         Raises
         ------
@@ -171,12 +171,12 @@ class Run:
 
 
 def _known(value: Any) -> Any:
-    """Return a cell, None where it is missing."""
+    """Return a cell's value, or None if it is missing."""
     return None if value is None or pd.isna(value) else value
 
 
 def _column(values: Iterable[Any]) -> pd.Series:
-    """Return a column of numbers or words where all are, else of objects."""
+    """Return a typed column if all values are numbers or all are texts, else an object column."""
     cells = list(values)
     if any(isinstance(cell, list | dict) for cell in cells):
         return pd.Series(cells, dtype=object)
@@ -184,7 +184,7 @@ def _column(values: Iterable[Any]) -> pd.Series:
 
 
 def _arrays(row: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
-    """Return the arrays of a solution by name, packed or not."""
+    """Return the named arrays of a solution, unpacked if necessary."""
     held = None if row is None else row.get(kind)
     if held is None or isinstance(held, float):
         return {}

@@ -1,4 +1,4 @@
-"""Array jobs of cluster schedulers: which shard a job is, and a script that submits all of them."""
+"""Array jobs of cluster schedulers: detect the shard of a job, and write a Slurm script."""
 
 import re
 import shlex
@@ -9,7 +9,8 @@ from convexfs.batch.store.shards import Shard
 from convexfs.errors import InputError, check_number
 
 AUTO = "auto"
-#: The variables of a scheduler: index of the job, first and last index, step. "" where it has none.
+#: Environment variables of each scheduler: index of the job, first and last index, and step. "" if
+#: the scheduler has none.
 _VARIABLES = {
     "Slurm": (
         "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
@@ -20,16 +21,16 @@ _VARIABLES = {
     "SGE": ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
     "LSF": ("LSB_JOBINDEX", "", "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"),
 }  # fmt: skip
-#: How often a job may be requeued: a task that takes longer than a job's time never ends.
+#: How often a job may be requeued; a task longer than the job's time limit would never end.
 MOST_REQUEUES = 100
-#: Seconds before the end of its time at which a job is stopped, and the least time of a job.
-#: Slurm may send the signal a minute early.
+#: Seconds before the end of its time limit at which a job is stopped, and the shortest limit. Slurm
+#: may send the signal a minute early.
 WARNING_SECONDS, LEAST_SECONDS = 120, 300
 MOST_JOBS = 100_000
 
 
 def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
-    """Return the shard that this job of an array is.
+    """Return the shard of the current array job.
 
     Parameters
     ----------
@@ -61,10 +62,10 @@ def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def _job(environment: Mapping[str, str]) -> tuple[str, list[int | None]]:
-    """Return the scheduler of an array job and its index, first, last and step."""
+    """Return the scheduler of an array job, and its index, first, last and step."""
     for scheduler, names in _VARIABLES.items():
         found = [environment.get(name, "") for name in names]
-        # SGE says "undefined", and LSF 0, in a job that is no array.
+        # In jobs that are not arrays, SGE sets "undefined" and LSF sets 0.
         if re.fullmatch(r"\d{1,9}", found[0]) and (scheduler != "LSF" or found[0] != "0"):
             return scheduler, [int(text) if text.isdecimal() else None for text in found]
     return "", [None] * 4
@@ -80,7 +81,7 @@ def slurm_script(
     time: str | None = None,
     memory: str | None = None,
 ) -> str:
-    """Return a script that submits shards as an array job, and their merge after it.
+    """Return a script that submits shards as an array job, followed by their merge.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def slurm_script(
 
 
 def _seconds(time: str) -> int:
-    """Return a time of Slurm in seconds: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
+    """Convert a Slurm time to seconds: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
     if not re.fullmatch(r"\d{1,9}(:\d{1,2}){0,2}|\d{1,4}-\d{1,2}(:\d{1,2}){0,2}", time):
         raise InputError(f"--time takes a time as Slurm does, such as 01:00:00, not {time!r}")
     days, dash, rest = time.rpartition("-")
@@ -139,7 +140,7 @@ def _seconds(time: str) -> int:
 
 
 def _escaped(path: Path) -> str:
-    """Return a path for a file name of Slurm, in which % and blanks have a meaning."""
+    """Escape a path for Slurm, which gives % and blanks a meaning."""
     text = str(path)
     if re.search(r"[\s\"'\\]", text):
         raise InputError(f"{text}: Slurm takes no blanks or quotes here; choose another --out")

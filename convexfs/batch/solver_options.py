@@ -1,6 +1,6 @@
-"""Options of a task's solver: accuracy, time limit, and options by the solver's own names.
+"""Solver options of a task: accuracy, time limit, and the solver's own options.
 
-The solver table is imported when it is asked: it brings cvxpy with it.
+The solver table is imported on use, because it imports cvxpy.
 """
 
 import json
@@ -17,12 +17,12 @@ def solver_fields(
     asked: str = TRANSLATED,
     own_options: str = "{}",
 ) -> dict[str, str]:
-    """Return the version of a solver and all its options, as a task stores them."""
+    """Return a solver's version and all its options, as a task stores them."""
     from convexfs.solving.backends import BACKENDS
     from convexfs.solving.solve import merged
 
     if solver == "auto":
-        # Which one it will be is known when the problem is built: any change counts.
+        # "auto" picks the solver when the problem is built, so the versions of all solvers count.
         installed = {name: row.version for name, row in BACKENDS.items() if row.installed}
         return {"solver_version": canonical(installed), "options": "{}"}
     row = BACKENDS.get(solver)
@@ -36,7 +36,7 @@ def solver_fields(
 
 
 def tolerance_mode_for(tol: float | None, asked: str) -> AbstractContextManager[None]:
-    """Put accuracies to solvers as a task says; without one they work at their own."""
+    """Return a context in which a task's tolerance is passed on; without one, use defaults."""
     from convexfs.solving.backend import tolerance_mode
 
     return tolerance_mode(OWN if tol is None else asked)

@@ -50,22 +50,22 @@ from convexfs.records import (
 
 #: Loaded data by digest. Filled before workers are forked, so that they share it.
 DATASETS: dict[str, Dataset] = {}
-#: What the failure of a task begins with that its certificate does not prove.
+#: Prefix of the failure of a task whose certificate does not prove the solution.
 CERTIFICATE = "certificate"
-#: Statuses that are proven, refuted or undecided; the others say what became of the solver.
+#: Statuses that can be certified; the others describe what happened to the solver.
 DEFINITE = (OPTIMAL, INFEASIBLE, UNBOUNDED)
-#: Label of the steps before the answer.
+#: Label of the steps before the final solution.
 ITERATION = "iteration"
-#: Numeric halves a process keeps: the solvers of one problem come one after the other.
+#: Numeric halves that a process caches: the solvers of one problem run one after the other.
 _KEPT_NUMBERS = 4
 _PACKAGE = Path(__file__).parents[1]
-#: Where a thing lies does not change what it is; nor does what else is in its file.
+#: Fields that do not affect the key: paths, and the rest of a problem file.
 _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir", "read_limit"}
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that determines a result, and its hash ``key``.
+    """Everything that determines a result, and its hash ``key``.
 
     ``hyper``, ``options`` (all options of the solver) and ``own_options`` (those of them that were
     asked for by name) are JSON text. Without a ``tol`` the solver works at its own default
@@ -101,7 +101,7 @@ class Task:
     interface: str = ""
 
     def row(self) -> dict[str, Any]:
-        """Columns of the store's table of tasks that are known beforehand."""
+        """Return the columns of the table of tasks that are known before the task runs."""
         row = dict(vars(self))
         del row["fit"], row["data_dir"], row["read_limit"]
         return row
@@ -109,7 +109,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """What a task returns: columns of its row, and a row for each answer."""
+    """Result of a task: the columns of its row, and one row per solution."""
 
     row: Mapping[str, Any]
     solutions: tuple[Mapping[str, Any], ...]
@@ -125,7 +125,7 @@ def expand(
     data_dir: str | None = None,
     read_limit: str | float | None = None,
 ) -> list[Task]:
-    """Every combination of a file's data, grid and solvers; loads the data on the way."""
+    """Return tasks for every combination of data, grid and solvers of the files; load the data."""
     reading = {"data_dir": data_dir, "read_limit": read_limit}
     shared = {"tol": tol, "time_limit": time_limit, "seed": seed, **reading}
     tasks: dict[str, Task] = {}
@@ -168,7 +168,7 @@ def _named_load(problem: ProblemFile, spec: str, kind: str | None, **reading: An
 
 
 def _loaded(spec: str, kind: str | None, **reading: Any) -> Dataset:
-    """Training rows, scaled as the data declare, with a target of this kind."""
+    """Return the training rows of a data set, scaled as declared, with a target of this kind."""
     data = load(spec, target_kind=NUMBERS if kind == NUMBERS else None, **reading)
     require_kind(spec, data.numeric, kind)
     return data.training.scaled()
@@ -191,7 +191,7 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
 
 
 def keyed(**fields: Any) -> Task:
-    """Make a task whose key hashes everything that determines its result."""
+    """Make a task and compute its key, a hash of everything that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     text = f"{canonical(content)} {own_code()} {canonical(versions())}"
     return Task(key=hashlib.sha256(text.encode()).hexdigest(), **fields)
@@ -204,12 +204,12 @@ def own_code() -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that make results."""
+    """Return the versions of the packages that influence results."""
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
 
 def do(task: Task) -> Result:
-    """Solve one task and certify the answer; what cannot be tried is skipped with its reason."""
+    """Solve one task and certify its solution; tasks that cannot run are skipped with a reason."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     made: list[Any] = []
     if problem.build is not None:
@@ -232,7 +232,7 @@ def skipped_result(reason: object, **known: str) -> Result:
 
 
 def _keeping(build: Callable[..., Any], made: list[Any]) -> Callable[..., Any]:
-    """`build`, keeping the problem it made last in a list."""
+    """Wrap `build` so that the last problem it made is stored in a list."""
 
     @wraps(build)
     def kept(**offered: Any) -> Any:
@@ -243,7 +243,7 @@ def _keeping(build: Callable[..., Any], made: list[Any]) -> Callable[..., Any]:
 
 
 def _stated(problem: ProblemFile, made: list[Any]) -> dict[str, str]:
-    """Return the cones a problem needs and its sense; nothing if it was changed and not built."""
+    """Return the cones and the sense of a problem; nothing if a changed problem was never built."""
     from convexfs.solving.backends import Needs, needs_of
 
     formulation = problem.formulation
@@ -257,7 +257,7 @@ def _stated(problem: ProblemFile, made: list[Any]) -> dict[str, str]:
 
 
 def over_time(solution: Solution, time_limit: float | None) -> Solution:
-    """Solvers have many words for having reached their time limit; here it is one."""
+    """Unify the solvers' statuses for a reached time limit to "timeout"."""
     if time_limit is None or solution.solved or solution.solve_seconds < time_limit:
         return solution
     said = f"{solution.solver} stopped at its limit of {time_limit:g} s: {solution.status}"
@@ -267,7 +267,7 @@ def over_time(solution: Solution, time_limit: float | None) -> Solution:
 def result_of(
     solution: Solution, certificate: Certificate | None, history: Sequence[Mapping[str, Any]] = ()
 ) -> Result:
-    """Return the row to store for a solution, after the iterations that led to it.
+    """Return the result to store for a solution and the iterations before it.
 
     Without a certificate the verdict is left open.
     """
@@ -306,7 +306,7 @@ def result_of(
 
 
 def failure_kind(status: str, ok: bool | None) -> str:
-    """Return how a finished task failed, in a word; empty if it did not.
+    """Return how a finished task failed, in a word; "" if it did not fail.
 
     A status that its certificate refutes is ``refuted``; an undecided one is no failure. A solver
     that is not sure has failed, whatever is proven of its point. Contradictions between solvers
@@ -318,24 +318,24 @@ def failure_kind(status: str, ok: bool | None) -> str:
 
 
 def objection(certificate: Certificate) -> str:
-    """Return why a solution is refuted or undecided, or empty words."""
+    """Return why a solution is refuted or undecided, or ""."""
     return f"{CERTIFICATE} {certificate}" if certificate.ok is False or certificate.reason else ""
 
 
 def certificate_columns(certificate: Certificate) -> dict[str, Any]:
-    """Return the columns of the store's table of solutions that a certificate fills."""
+    """Return the columns of the table of solutions that a certificate fills."""
     columns = certificate.as_dict()
     return {"certificate_tol": columns.pop("tol"), **columns, "certificates": CERTIFICATES}
 
 
 def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
-    """Solve the method's first convex problem, which is the same for every solver."""
+    """Solve the method's first convex problem, which is the same for all solvers."""
     values, hyper = first_numbers(task, problem)
     return solve_step(problem.formulation, values, hyper, solving_of(task, problem.build))
 
 
 def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:
-    """How a task is solved, by its problem as printed or as changed by `build`."""
+    """Return the solving options of a task, with its problem as printed or changed by `build`."""
     return Solving(
         solver=task.solver,
         tol=task.tol or DEFAULT_ACCURACY,
@@ -346,7 +346,7 @@ def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:
 
 
 def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values and hyper-parameters of a task's first convex problem."""
+    """Return the data and hyperparameters of a task's first convex problem."""
     chosen = json.loads(task.hyper)
     build = problem.build or problem.formulation.build
     if problem.is_own:
@@ -382,7 +382,7 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
 
 
 def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values in `offered` that `function` has parameters for."""
+    """Return the values in `offered` for which `function` has parameters."""
     takes = _parameter_names(function)
     return {name: value for name, value in offered.items() if name in takes}
 
@@ -393,7 +393,7 @@ def _parameter_names(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def dataset_of(task: Task) -> Dataset:
-    """Return a task's data: from the shared registry, or loaded and checked to be unchanged."""
+    """Return a task's data from the shared registry, or load them and check their digest."""
     if task.data_sha256 not in DATASETS:
         kind = target_of(stored_formulation(task.formulation))
         data = _loaded(task.data, kind, data_dir=task.data_dir, read_limit=task.read_limit)
@@ -417,7 +417,7 @@ def _numeric_half(formulation: str) -> Callable[..., Any]:
 
 
 def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
-    """Seed of anything random: the same for all solvers, so that they get one problem."""
+    """Return the random seed of a task: the same for all solvers, so that they get one problem."""
     hyper = named_in(numeric, json.loads(task.hyper))
     content = canonical([task.data_sha256, task.formulation, hyper, task.repeat])
     drawn = hashlib.sha256(content.encode()).digest()

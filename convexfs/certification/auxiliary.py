@@ -1,6 +1,6 @@
-"""Points, multipliers and rays found by Clarabel, in units that suit its tolerances.
+"""Use Clarabel to find points, multipliers and rays, in units that suit its tolerances.
 
-They prove nothing by themselves; they are verified like those of any other solver.
+The results prove nothing by themselves. They are verified like those of any other solver.
 """
 
 from collections.abc import Iterable
@@ -27,13 +27,13 @@ clarabel: Any = untyped_clarabel
 TOLERANCE = 1e-10
 ITERATIONS = 300
 EQUILIBRATIONS = 12
-#: Rays are sought in a box of this many units.
+#: Rays are searched for in a box of this half-width, in units of the columns.
 LONGEST_RAY = 1e4
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Units to solve in: of columns, of rows (such that cones stay cones) and of the objective."""
+    """Units of columns, rows and objective in which Clarabel solves a form."""
 
     columns: np.ndarray
     rows: np.ndarray
@@ -41,14 +41,14 @@ class Scaling:
 
     @classmethod
     def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
-        """Measure columns in their units, and each row by its own terms at these."""
+        """Scale each column by its unit, and each row by its largest term at these units."""
         own = np.abs(form.b) + form.sizes @ units.columns
         sizes = np.where(own > 0, own, units.rows)
         return cls(units.columns, form.scales(sizes), cost or 1.0)
 
     @classmethod
     def equilibrated(cls, form: StandardForm) -> "Scaling":
-        """Bring the largest entries of all rows and columns near 1 (Ruiz)."""
+        """Scale rows and columns so that their largest entries are near 1 (Ruiz equilibration)."""
         rows, columns, entries = np.ones(form.b.size), np.ones(form.q.size), form.sizes.tocoo()
         for _ in range(EQUILIBRATIONS):
             scaled = rows[entries.row] * entries.data * columns[entries.col]
@@ -65,7 +65,10 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Found:
-    """A point and multipliers; if `contradicts`, multipliers that should leave no point."""
+    """A point and multipliers from Clarabel.
+
+    `contradicts` is True if the multipliers suggest infeasibility.
+    """
 
     z: np.ndarray
     y: np.ndarray
@@ -73,7 +76,7 @@ class Found:
 
 
 def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) -> Found | None:
-    """Solve `form` in these units; None if that fails, or takes longer than some seconds."""
+    """Solve `form` in these units; return None if Clarabel fails or exceeds `seconds`."""
     columns, rows = scaling.columns, 1.0 / scaling.rows
     n = form.q.size
     P = sp.csc_array((n, n))
@@ -89,7 +92,7 @@ def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) 
 
 
 def least_violation(form: StandardForm, scaling: Scaling, room: float = 0.0) -> Found | None:
-    """Find the point that is nearest to feasible, and the multipliers that say why.
+    """Find the point of least violation, and the multipliers that bound the violation from below.
 
     Minimises t >= -1 with Az + b + te in K, where e is inside K, and |Az + b| <= t in
     equations: there is always a solution. With some `room`, multipliers y + room e of curved
@@ -100,7 +103,7 @@ def least_violation(form: StandardForm, scaling: Scaling, room: float = 0.0) -> 
     b, n = rows * form.b, columns.size
     equal, others = np.flatnonzero(form.equalities), np.flatnonzero(~form.equalities)
     inside = form.interior()
-    # The interior of a cone and of its dual have these vectors in common.
+    # These vectors lie inside both the cone and its dual.
     lift = room * np.where(form.curved, inside, 0.0)
     sides = np.concatenate([np.ones(2 * equal.size), inside[others], [1.0]])
     stacked = sp.vstack([A[equal], -A[equal], A[others], sp.csr_array((1, n))])
@@ -134,7 +137,7 @@ class Inside:
 def interior_point(
     form: StandardForm, scaling: Scaling, level: float | None, seconds: float = np.inf
 ) -> Inside | None:
-    """Find a point well inside its cones that costs at most `level`, by its linear costs."""
+    """Find a point well inside its cones whose linear cost is at most `level`."""
     columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     parts = [
@@ -176,7 +179,7 @@ def completed(
     priced: bool = False,
     natural: bool = False,
 ) -> Found | None:
-    """Find the cheapest values of the columns that are not known, with the others fixed.
+    """Minimise over the columns that are not known, with the known ones fixed at `point`.
 
     `contradicts` if there are none. Rows without any such column are left out; so are, with
     `priced`, columns that no cost depends on. With `natural`, in units of the data.
@@ -205,7 +208,7 @@ def completed(
 
 
 def priced_columns(form: StandardForm, known: np.ndarray) -> np.ndarray:
-    """Which columns that are not known have a cost, or are linked by cones to one that has."""
+    """Return a mask of unknown columns that have a cost, or share a cone with such a column."""
     columns = np.flatnonzero(~known)
     part = sp.coo_array(sp.csc_array(form.A)[:, columns])
     shape = (form.b.size, columns.size)
@@ -220,7 +223,7 @@ def priced_columns(form: StandardForm, known: np.ndarray) -> np.ndarray:
 
 
 def cheaper_direction(form: StandardForm, scaling: Scaling, inside: bool) -> np.ndarray | None:
-    """Find z with Az in K, well inside it if asked, Pz = 0 and q'z = -1 in these units."""
+    """Find a ray z with Az in K, Pz = 0 and q'z = -1 in these units; `inside`: well inside K."""
     columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     q = columns * form.q
@@ -259,7 +262,7 @@ def _run(
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = ITERATIONS
-    # Clarabel's pool of threads does not survive a fork: workers would wait for it for ever.
+    # Clarabel's thread pool does not survive a fork: a forked worker would wait for it forever.
     settings.max_threads = 1
     settings.time_limit = max(seconds, 0.0)
     settings.presolve_enable = False
@@ -269,7 +272,7 @@ def _run(
         answer = clarabel.DefaultSolver(P, q, sp.csc_matrix(-A), b, cones, settings).solve()
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # its panics are no Exceptions
+    except BaseException:  # Clarabel's Rust panics do not derive from Exception.
         return None
     if "MaxTime" in str(answer.status):
         return None

@@ -33,13 +33,14 @@ from convexfs.certification.rigorous.implied_bounds import BoundPropagation, Box
 from convexfs.certification.rigorous.rounding import EPSILON, matrix_products
 from convexfs.records import PROVEN, REFUTED, UNDECIDED
 
-#: Share of its terms by which a row of integers alone is loosened: rounding errors of decimals.
+#: Rows that hold integer columns only are loosened by this share of their terms (rounding of
+#: decimals).
 LOOSE = 1e-13
-#: A relaxation's value this near to an integer is taken for it, and then verified.
+#: A relaxation's value within this distance of an integer is rounded to it, and then verified.
 INTEGRAL = 1e-6
 #: Rounds of bound propagation in a node.
 ROUNDS = 6
-#: Unbounded integers are split within this distance of 0.
+#: Integer columns without bounds are branched on within this distance of 0.
 FAR = 1e6
 
 
@@ -65,7 +66,7 @@ def verified_integer_optimum(
     nodes: int,
     budget: Budget,
 ) -> IntegerOutcome:
-    """Verify that a point of cost `cost`, whose integers are nearly integers, is optimal."""
+    """Verify that a point of cost `cost`, whose integer columns are nearly integral, is optimal."""
     integers = np.round(point[form.integer])
     terms = max(abs(cost), float(np.abs(form.q[form.integer] * integers).max(initial=0.0)))
     box = BoundPropagation(form).run()
@@ -90,7 +91,8 @@ def verified_integer_optimum(
             REFUTED, "a verified feasible point has objective", better=better, scale=scale, by=by
         )
     if tree.bound >= target:
-        # Between the target and the cost no integral objective has a value.
+        # An objective that only takes multiples of a step has no value between the target and the
+        # cost.
         bound = cost if step else target
         return IntegerOutcome(PROVEN, bound=bound, gap=(cost - bound) / scale, scale=scale, by=by)
     found = tree.bound if np.isfinite(tree.bound) else None
@@ -100,7 +102,7 @@ def verified_integer_optimum(
 
 
 def integer_point_exists(form: StandardForm, nodes: int, budget: Budget) -> tuple[bool | None, int]:
-    """Tell whether an integer point is feasible (None if undecided), and how many nodes it took."""
+    """Return whether a feasible integer point exists (None if undecided), and the node count."""
     box = BoundPropagation(form).run()
     tree = _Tree(_loosened(form, box), np.inf, nodes, budget)
     tree.run()
@@ -119,7 +121,7 @@ def _verified_rest(
     scale: float,
     budget: Budget,
 ) -> IntegerOutcome:
-    """Verify the continuous columns of a point, with its integers rounded exactly."""
+    """Round the integer columns of a point and verify its continuous columns."""
     fixed, rest = _with_fixed(form, integers)
     offset = fixed.d - form.d
     if not rest.size:
@@ -156,7 +158,7 @@ def _verified_rest(
 
 
 def _with_fixed(form: StandardForm, integers: np.ndarray) -> tuple[StandardForm, np.ndarray]:
-    """Return the program with its integer columns fixed, and the columns that are left.
+    """Return the program with its integer columns fixed, and the indices of the remaining columns.
 
     Rows that lack other columns, and are broken by rounding errors alone, count as satisfied.
     """
@@ -178,7 +180,7 @@ def _with_fixed(form: StandardForm, integers: np.ndarray) -> tuple[StandardForm,
 
 
 def _objective_step(form: StandardForm) -> float:
-    """Return the step of objectives that only take multiples of one number; 0 for others."""
+    """Return the step if the objective only takes multiples of one number, else 0."""
     used = np.flatnonzero(form.q)
     if form.P is not None or not used.size or not np.isin(used, form.integer).all():
         return 0.0
@@ -193,7 +195,7 @@ def _objective_step(form: StandardForm) -> float:
 
 
 def _loosened(form: StandardForm, box: Box) -> StandardForm:
-    """Return the program whose rows of integer columns alone are loosened."""
+    """Return the program with rows of integer columns only loosened by rounding errors."""
     integer = np.zeros(form.q.size, dtype=bool)
     integer[form.integer] = True
     counts = np.diff(form.A.indptr)
@@ -311,10 +313,10 @@ class _Tree:
             found, _ = corrected_bound(goal, dual / size, origin)
             if found.value > 0 and found.rounding == 0:
                 return True
-        return not y.any()  # the integer bounds alone are empty
+        return not y.any()  # y = 0 is enough if the integer bounds alone are contradictory.
 
     def _is_point(self, z: np.ndarray, box: Box) -> bool:
-        """Take a relaxation's point if its integers are integers, with the rest solved again."""
+        """Return whether rounding a relaxation's integers gives a feasible point."""
         form, integer = self.form, self.form.integer
         values = np.clip(np.round(z[integer]), box.lower[integer], box.upper[integer])
         if np.abs(z[integer] - values).max(initial=0.0) > INTEGRAL:
@@ -335,7 +337,7 @@ class _Tree:
         return True
 
     def _split(self, z: np.ndarray | None, box: Box) -> tuple[int, float] | None:
-        """Return an integer column and the value to split it at; None if all are fixed."""
+        """Return an integer column and the value at which to branch; None if all are fixed."""
         integer = self.form.integer
         lower, upper = box.lower[integer], box.upper[integer]
         free = np.flatnonzero(lower < upper)

@@ -40,13 +40,13 @@ from convexfs.records import (
     symbols,
 )
 
-#: A certificate allows this many times the accuracy asked of the solver.
+#: A certificate accepts residuals up to this multiple of the tolerance the solver was given.
 SLACK = 10.0
-#: Largest residual accepted of a solution that no accuracy was asked of.
+#: Largest residual accepted if the solver was given no tolerance.
 TOLERANCE = 1e-5
-#: Nodes that branching may take.
+#: Default limit on the nodes of branch and bound.
 NODES = 4000
-#: CPU time that a certificate may take: a multiple of compiling and solving, and at least this.
+#: CPU time of a certificate: a multiple of the compilation and solve time, and at least this.
 EFFORT, LEAST_SECONDS = 20.0, 2.0
 
 
@@ -124,12 +124,14 @@ def certify(
 
 @cache
 def _linear_algebra() -> ThreadpoolController:
-    """Return the control of BLAS threads: matrices here are small, and waiting threads cost."""
+    """Return the controller of BLAS threads; one thread is fastest for small matrices."""
     return ThreadpoolController()
 
 
 def assert_optimal(problem: cp.Problem, tol: float = 1e-6) -> None:
-    """Raise AssertionError unless the values in `problem` are proven optimal; for test suites.
+    """Raise AssertionError unless the values in `problem` are proven optimal.
+
+    Meant for test suites.
 
     The message says whether they are refuted or undecided, and why.
 
@@ -148,7 +150,7 @@ def assert_optimal(problem: cp.Problem, tol: float = 1e-6) -> None:
 def _claimed(
     problem: cp.Problem, solution: Solution | None, primal: Mapping[Any, Any] | None
 ) -> Claimed:
-    """Put the point to be verified into `problem`, and return what is claimed of it."""
+    """Load the point to verify into `problem`, and return its claimed status and objective."""
     if solution is not None and primal is not None:
         raise InputError("give a solution or a primal point, not both")
     if primal is not None:
@@ -189,7 +191,7 @@ def _check_names(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
 
 
 def _set_values(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
-    """Give every variable its value, by itself or by its name."""
+    """Assign values to the variables, looked up by variable or by name."""
     named = symbols(problem)
     by_id = {key.id: value for key, value in values.items() if isinstance(key, cp.Variable)}
     names = {variable.id: name for name, variable in named.items()}
@@ -213,7 +215,7 @@ def _set_values(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
 
 
 def _off_pattern(variable: cp.Variable, value: np.ndarray) -> bool:
-    """Whether a value has entries where the variable may have none; cvxpy drops them silently."""
+    """Return whether a value has nonzeros outside the variable's declared sparsity pattern."""
     pattern: Any = variable.sparse_idx
     outside = np.reshape(value, variable.shape).copy()
     outside[tuple(pattern)] = 0.0
@@ -224,7 +226,7 @@ CONSTANTS_DECIDE = "the problem has no variables, and its constraints decide it"
 
 
 def verdict(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
-    """Verify a claim about `problem`, which holds the claimed point."""
+    """Verify a claimed status of `problem`, whose variables hold the claimed point."""
     status = claimed.status.removesuffix("_inaccurate")
     if not problem.variables():
         return _of_constants(problem, claimed, rules)
@@ -257,7 +259,7 @@ def _refuted(tol: float, reason: str, residual: float = np.inf) -> Certificate:
 
 
 def _of_constants(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
-    """Verify a status of a problem without variables, which is feasible or not."""
+    """Verify a status of a problem without variables: evaluate its constant constraints."""
     status = claimed.status.removesuffix("_inaccurate")
     worst, objective = violation(problem), objective_value(problem)
     feasible, reported = worst.value <= ROUNDING, claimed.reported

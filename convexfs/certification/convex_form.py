@@ -66,29 +66,29 @@ class ConvexForm:
 
     @property
     def sign(self) -> float:
-        """-1 if the problem is maximised."""
+        """Return -1 if the problem is a maximisation, else 1."""
         return -1.0 if isinstance(self.stated.objective, cp.Maximize) else 1.0
 
     def take_values(self) -> None:
-        """Give the convex problem's variables the values of the stated ones."""
+        """Copy the values of the stated variables to those of the convex problem."""
         if self.logarithmic:
             for variable, stated in self.variables:
                 with np.errstate(all="ignore"):
                     variable.save_value(np.log(np.asarray(stated.value, dtype=float)))
 
     def cost(self) -> float:
-        """Return what the convex problem minimises, at the stated variables' values."""
+        """Return the convex problem's minimised objective at the stated variables' values."""
         value = objective_value(self.stated)
         with np.errstate(all="ignore"):
             return self.sign * float(np.log(value) if self.logarithmic else value)
 
     def objective_of(self, cost: float) -> float:
-        """Return the stated objective that has this cost."""
+        """Convert a cost of the convex problem to the stated objective."""
         with np.errstate(over="ignore"):
             return float(np.exp(self.sign * cost)) if self.logarithmic else self.sign * cost
 
     def columns(self, form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
-        """Return the columns known from the variables' values, and a mask of them."""
+        """Return the columns' values that the variables give, and a mask of these columns."""
         point, known = np.zeros(form.q.size), np.zeros(form.q.size, dtype=bool)
         for stated, _ in self.variables:
             for variable, value in _real_parts(stated, form):
@@ -99,7 +99,10 @@ class ConvexForm:
         return point, known
 
     def sizes(self, form: StandardForm, columns: np.ndarray) -> dict[int, np.ndarray]:
-        """Return columns' units as sizes of the stated variables, by id."""
+        """Convert the units of columns to sizes of the stated variables.
+
+        Return a dict by variable id.
+        """
         sizes = {}
         for variable, stated in self.variables:
             at = form.columns.get(variable.id)
@@ -111,7 +114,7 @@ class ConvexForm:
         return sizes
 
     def moved_to(self, form: StandardForm, z: np.ndarray) -> bool:
-        """Give the stated variables the values of columns z; return whether all have one."""
+        """Assign columns z to the stated variables; return whether every variable got a value."""
         for variable, stated in self.variables:
             at = form.columns.get(variable.id)
             value = None if at is None else _as_value(variable, z[at])
@@ -134,7 +137,7 @@ def objective_value(problem: cp.Problem) -> float:
 def _real_parts(
     variable: cp.Variable, form: StandardForm
 ) -> Iterable[tuple[cp.Variable, np.ndarray]]:
-    """Yield the variable and its value; of a complex one those of its real and imaginary part."""
+    """Yield (variable, value), or (part, value) for both parts of a complex variable."""
     value = value_of(variable)
     if variable.id not in form.parts:
         if np.isrealobj(value):
@@ -150,12 +153,12 @@ def _real_parts(
 
 
 def _entries(variable: cp.Variable, value: np.ndarray) -> np.ndarray:
-    """Return a value's entries as cvxpy hands them on, such as one triangle of a matrix."""
+    """Return the entries that cvxpy stores, such as one triangle of a symmetric matrix."""
     return np.ravel(np.asarray(lower_value(variable, value)), order="F")
 
 
 def _as_value(variable: cp.Variable, entries: np.ndarray) -> np.ndarray | None:
-    """Return entries as a value of the variable; None where cvxpy's way is not known here."""
+    """Rebuild a variable's value from stored entries; None if the layout is unknown."""
     if entries.size == variable.size:
         return np.reshape(entries, variable.shape, order="F")
     try:
@@ -166,14 +169,14 @@ def _as_value(variable: cp.Variable, entries: np.ndarray) -> np.ndarray | None:
 
 
 def lacking_values(problem: cp.Problem) -> Iterable[str]:
-    """Yield the names of variables without a finite value."""
+    """Yield the names of variables that have no finite value."""
     for variable in problem.variables():
         if variable.value is None or not np.isfinite(value_of(variable)).all():
             yield variable.name()
 
 
 def broken_assumption(problem: cp.Problem) -> str:
-    """Name a property that is assumed and does not hold, or "" if all assumptions hold."""
+    """Return a description of an assumed property that does not hold, or "" if all hold."""
     for expression in _expressions(problem):
         match expression:
             case QuadForm():
@@ -200,7 +203,7 @@ def _matrix(value: Any) -> Any:
 
 
 def _expressions(problem: cp.Problem) -> Iterator[Any]:
-    """Yield all expressions that are no leaves, each once."""
+    """Yield every expression of the problem that is not a leaf, once."""
     left: list[Any] = [problem.objective, *problem.constraints]
     seen: set[int] = set()
     while left:
@@ -212,20 +215,20 @@ def _expressions(problem: cp.Problem) -> Iterator[Any]:
             left.extend(arguments)
 
 
-#: Costs that differ by this share of their terms are different.
+#: Costs that differ by more than this share of their terms count as different.
 DIFFERENT = 1e-4
-#: A point breaks no row if it is off by this share of the row's terms.
+#: A row counts as satisfied if its violation is at most this share of its terms.
 NEARLY = 1e-6
-#: A stated point that breaks its constraints by no more than this is feasible.
+#: A stated point counts as feasible if its relative violation is at most this.
 EXACTLY = 1e-13
-#: Values of the parameters of one compiled program at which a random point is checked.
+#: Number of parameter values of one compiled program at which a random point is checked.
 CHECKS = 3
 
 
 def completions(
     form: StandardForm, point: np.ndarray, known: np.ndarray, own: np.ndarray | None
 ) -> Iterator[np.ndarray | None]:
-    """Yield all columns of a point: with the solver's, where they fit, then the cheapest.
+    """Yield a point with its auxiliary columns: those of the solver, then the cheapest.
 
     The cheapest are searched for in two scales, because a scale that does not fit leaves errors.
     None stands for columns that have no values.
@@ -242,7 +245,8 @@ def completions(
     for natural in (False, True):
         found = completed(form, point, known, natural=natural)
         yield None if found is None or found.contradicts else found.z
-    # If rounding breaks a row, the rest may have no values: fill in priced columns first.
+    # If rounding violates a row, no values may exist for the rest: optimise columns with costs
+    # first.
     found = completed(form, point, known, priced=True)
     if found is not None and not found.contradicts:
         known = known | priced_columns(form, known)
@@ -251,7 +255,7 @@ def completions(
 
 
 def differs_at(convex: ConvexForm, form: StandardForm, z: np.ndarray | None) -> bool:
-    """Whether the program at columns z surely has another cost than the stated objective.
+    """Return whether compiled and stated objective differ at columns z by more than rounding.
 
     z is None if its auxiliary columns have no values, which they must have at feasible points.
     """
@@ -267,7 +271,7 @@ def differs_at(convex: ConvexForm, form: StandardForm, z: np.ndarray | None) -> 
 
 
 def differs_at_random(convex: ConvexForm, form: StandardForm) -> bool:
-    """Whether the cost of the program surely differs from the stated one at a random point.
+    """Return whether compiled and stated objective differ at a random point by more than rounding.
 
     The stated variables are left as they were. A program that is compiled once for many values
     of its parameters is checked for the first values alone.

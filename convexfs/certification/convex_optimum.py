@@ -44,7 +44,7 @@ from convexfs.records import (
 )
 
 BASIS = "cone program"
-#: Share of the budget for proofs; the rest is for points that are better.
+#: Share of the CPU budget for proofs; the rest searches for better points.
 SEARCHED = 0.75
 #: Integers may be off by this much before they are rounded.
 INTEGRALITY = 2e-5
@@ -56,7 +56,7 @@ NOT_COMPARED = "the compiled program could not be compared with the problem at t
 
 @dataclass(frozen=True)
 class Claimed:
-    """A claim: a status, the reported objective, perhaps a solver's vectors."""
+    """A claimed status, with the reported objective and, if known, the solver's vectors."""
 
     status: str
     reported: float | None
@@ -65,7 +65,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Rules:
-    """How strictly, and with how much effort, a claim is verified."""
+    """Tolerance and effort of a verification."""
 
     tol: float
     search: bool
@@ -114,7 +114,7 @@ class ConvexOptimum:
     # ---- the parts of the verdict ----------------------------------------------------------------
 
     def _compiled_differently(self) -> str:
-        """Complete the point; return "" if the program has the costs of the problem there.
+        """Complete the point; return "" if compiled and stated costs agree there, else the reason.
 
         Costs of curved programs that are too high may be those of columns that are not the
         cheapest: solvers miss them at points far away.
@@ -130,19 +130,19 @@ class ConvexOptimum:
         return difference
 
     def _is_cheaper(self, full: np.ndarray) -> bool:
-        """Whether the program allows a lower cost at the point than the problem has."""
+        """Return whether the compiled program has a lower cost at `full` than the stated one."""
         cost = cost_at(self.form, full)[0] + self.form.d
         return cost < self.convex.cost() and is_tight(self.form, full)
 
     def _violations(self) -> tuple[Violation, Violation]:
-        """Return the worst violation in natural units, and in no unit above the point's size.
+        """Return the worst violation in natural units, and in units capped by the point's size.
 
         A variable whose natural unit is 1e11 among others of 1 hides a violation of 1e4: such a
         point is neither proven nor refuted.
         """
         plain = violation(self.convex.stated)
         if plain.value <= self.rules.tol or lacks_structure(self.convex.stated, self.rules.tol):
-            return plain, plain  # columns do not hold what is wrong with the structure
+            return plain, plain  # Columns cannot represent a violated structure, such as symmetry.
         units = units_at(self.form, self.point if self.full is None else self.full).columns
         stated = units[self.known]
         most = max(np.abs(self.point[self.known]).max(initial=0.0), stated.min(initial=np.inf))
@@ -152,7 +152,7 @@ class ConvexOptimum:
         return natural, self._violation(plain, np.minimum(units, most))
 
     def _violation(self, worst: Violation, columns: np.ndarray) -> Violation:
-        """Return the worst violation, or what it takes to move the variables into feasibility.
+        """Return the worst violation, or the smaller relative change of variables that repairs it.
 
         Rows without data, such as x <= 50 z at 0, are broken by 100 % of their terms
         when a last bit is off.
@@ -170,7 +170,7 @@ class ConvexOptimum:
         return worst
 
     def _is_clearly_violated(self) -> bool:
-        """Whether constraints are violated even if tiny data are taken for rounding errors."""
+        """Return whether constraints are violated even if tiny data count as rounding errors."""
         if lacks_structure(self.convex.stated, self.rules.tol):
             return True
         z = self.point if self.full is None else self.full
@@ -179,7 +179,7 @@ class ConvexOptimum:
         return not violation(self.convex.stated, sizes).value <= self.rules.tol
 
     def _violated(self, strict: Violation) -> Certificate:
-        """Return the verdict on a point that violates the constraints by their own terms."""
+        """Return the verdict on a point that violates constraints relative to their own terms."""
         reason = f"{strict.where} is violated by {strict.value:.1e}"
         if self.worst.value <= self.rules.tol:
             reason = f"{reason} of the point's size, but less in its own unit"
@@ -189,7 +189,10 @@ class ConvexOptimum:
         return self._made(UNDECIDED, f"{reason} of its terms, which may be rounding errors")
 
     def _is_feasible_as_stated(self, z: np.ndarray, sizes: dict[int, np.ndarray]) -> bool:
-        """Whether the stated constraints hold at columns z; variables keep their values."""
+        """Return whether the stated constraints hold at columns z.
+
+        The variables keep their values.
+        """
         before = [(variable, variable.value) for _, variable in self.convex.variables]
         try:
             moved = self.convex.moved_to(self.form, z)
@@ -207,7 +210,7 @@ class ConvexOptimum:
         return replace(made, **fields)  # type: ignore[arg-type]
 
     def _feasible(self) -> Certificate:
-        """Verify a point of a problem whose objective is constant: feasible is optimal."""
+        """Return the verdict if the objective is constant: then every feasible point is optimal."""
         form, tol = self.form, self.rules.tol
         off = self._report_is_off(abs(self.objective))
         if off > tol:
@@ -232,7 +235,7 @@ class ConvexOptimum:
         return self._made(UNDECIDED, reason)
 
     def _nothing_is_feasible(self) -> bool:
-        """Whether bounds alone leave no point, even if flat rows are loosened by the tolerance."""
+        """Return whether bound propagation proves infeasibility, even with rows loosened by tol."""
         return BoundPropagation(self.form, loosened=self.rules.tol).run().empty
 
     def _report_is_off(self, scale: float) -> float:
@@ -240,7 +243,7 @@ class ConvexOptimum:
         return 0.0 if off == 0 else off / scale if scale > 0 else np.inf
 
     def _given(self) -> Iterator[Candidate]:
-        """Yield the multipliers that came with the solution."""
+        """Yield the multipliers that the solver returned with its solution."""
         form, cone = self.form, self.claimed.cone
         if self.convex.logarithmic or self.full is None:
             return
@@ -258,7 +261,7 @@ class ConvexOptimum:
         form = self.form
         cost = self.convex.cost() - form.d
         if self.known.all():
-            # Without the rounding errors of an offset.
+            # Leave out the constant, so that its rounding errors do not count.
             cost = cost_at(form, self.point)[0]
         point = self.point if self.full is None else self.full
         known = self.known if self.full is None else np.ones_like(self.known)
@@ -301,7 +304,7 @@ class ConvexOptimum:
         return self.convex.objective_of(cost + self.form.d)
 
     def _better(self, proof: OptimalityProof) -> float | None:
-        """Return the objective of a verified better point."""
+        """Return the objective of a verified better point, or None."""
         margin = self.rules.tol * proof.coarse_scale
         exact = proof.exact
         if exact is not None and exact.primal is not None and exact.z is not None:
@@ -339,7 +342,7 @@ class ConvexOptimum:
         return self._made(UNDECIDED, reason, **fields | known)
 
     def _where(self, proof: OptimalityProof) -> tuple[str, ...]:
-        """Name the columns that take most from the bound."""
+        """Return the names of the columns that weaken the dual bound most."""
         if proof.last is None:
             return ()
         loss, left = proof.last[0].loss, proof.eliminated
@@ -362,7 +365,7 @@ class ConvexOptimum:
     # ---- integers --------------------------------------------------------------------------------
 
     def _round_integers(self) -> None:
-        """Give the integer entries of stated variables their nearest integers, exactly."""
+        """Round the integer entries of the stated variables."""
         for variable in self.convex.stated.variables():
             value = value_of(variable)
             variable.save_value(np.where(integer_entries(variable), np.round(value), value))
@@ -384,7 +387,8 @@ class ConvexOptimum:
             self.form, self.point, self.known, self.convex.cost() - self.form.d,
             self.rules.tol, self.rules.nodes, self.rules.budget,
         )  # fmt: skip
-        # Both the reported objective and the one at the point are compared with rounded integers.
+        # Compare the reported objective and the one at the point with the objective at rounded
+        # integers.
         rounded = self.convex.objective_of(self.convex.cost())
         off = max(abs(each - rounded) for each in (self.reported, self.objective))
         reported = 0.0 if off == 0 else off / found.scale

@@ -17,9 +17,9 @@ from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, PowCone3D
 
 from convexfs.certification.program.exponential_and_power import Exponential
 
-#: Random directions in which variables are changed, and the share of their size.
+#: Random directions in which the variables are changed, and the step as a share of their size.
 DIRECTIONS, STEP = 4, 1e-7
-#: Violations up to this need no search for larger terms.
+#: Smaller violations are accepted without a search for larger terms to divide by.
 NEGLIGIBLE = 1e-12
 
 
@@ -55,7 +55,7 @@ def _sides(constraint: Any) -> list[np.ndarray]:
 
 
 def value_of(expression: Any) -> np.ndarray:
-    """Return an expression's value as a dense array."""
+    """Return the value of an expression as a dense array."""
     return _dense(expression.value)
 
 
@@ -64,7 +64,7 @@ def _dense(value: Any) -> np.ndarray:
 
 
 def _sizes(problem: cp.Problem, units: Mapping[int, np.ndarray] | None) -> list[np.ndarray]:
-    """Return the size of every variable's change."""
+    """Return the size of the change that is applied to every variable."""
     sizes = []
     for variable in problem.variables():
         size = np.abs(value_of(variable))
@@ -77,7 +77,7 @@ def _sizes(problem: cp.Problem, units: Mapping[int, np.ndarray] | None) -> list[
 def _changes(
     problem: cp.Problem, sides: list[list[np.ndarray]], units: Mapping[int, np.ndarray] | None
 ) -> list[list[np.ndarray]]:
-    """Return how much the sides change, per share of the variables' sizes."""
+    """Return how much the sides of constraints change when variables change by their sizes."""
     variables = problem.variables()
     point = [value_of(variable) for variable in variables]
     sizes, draw = _sizes(problem, units), np.random.default_rng(0)
@@ -85,13 +85,14 @@ def _changes(
     try:
         for _ in range(DIRECTIONS):
             for variable, value, size in zip(variables, point, sizes, strict=True):
-                # Not by equal shares: of equal variables the difference would not change.
+                # Use different shares: with equal shares the difference of equal variables would
+                # not change.
                 shares = draw.uniform(-1.0, 1.0, size=value.shape)
                 variable.save_value(value + STEP * size * shares)
             for k, constraint in enumerate(problem.constraints):
                 for i, moved in enumerate(_sides(constraint)):
                     change = np.abs(moved - sides[k][i]) / STEP
-                    # Outside the domain of a function there is no value.
+                    # Functions have no value outside their domain.
                     changes[k][i] = np.fmax(changes[k][i], change)
     finally:
         for variable, value in zip(variables, point, strict=True):
@@ -113,7 +114,7 @@ def _worst(
     for variable, size in zip(problem.variables(), _sizes(problem, units), strict=True):
         value, entry = _of_variable(variable, size)
         found.append(Violation(value, f"the domain of {variable.name()}{entry}"))
-    # NaN is the worst of all.
+    # NaN counts as the largest violation.
     return max(found, key=lambda each: np.inf if np.isnan(each.value) else each.value)
 
 
@@ -140,7 +141,7 @@ def _of_constraint(
 def _of_cones(
     constraint: Any, sides: list[np.ndarray], terms: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far each cone's entries are outside of it, and their unit, in closed form."""
+    """Return the distance of each cone's entries from the cone, and the unit of each entry."""
     if isinstance(constraint, SOC):
         t, X = np.ravel(sides[0]), np.atleast_2d(_by_cone(sides[1], constraint.axis))
         sizes = np.atleast_2d(_by_cone(terms[1], constraint.axis)).max(axis=1, initial=0.0)
@@ -161,18 +162,18 @@ def _of_cones(
     product = np.prod(np.maximum(u, 0.0) ** exponents, axis=1)
     short = np.maximum(np.abs(z) - product, 0.0)
     units = np.maximum(z_unit, product)
-    # A negative entry counts relative to the largest, and the shortfall to the product.
+    # Compare a negative entry with the largest entry, and a shortfall with the product.
     negative = np.max(np.maximum(-u, 0.0), axis=1) / np.maximum(u_unit.max(axis=1), 1e-300)
     return np.maximum(short, negative * units), units
 
 
 def _by_cone(values: np.ndarray, axis: int) -> np.ndarray:
-    """Return entries with one row per cone; along `axis` are the entries of one."""
+    """Reshape entries to one row per cone; `axis` runs over the entries of one cone."""
     return values.T if values.ndim > 1 and axis == 0 else values
 
 
 def lacks_structure(problem: cp.Problem, tol: float) -> str:
-    """Name a variable whose value is not symmetric, diagonal or sparse as declared; else ""."""
+    """Return the name of a variable whose value breaks its declared structure, else ""."""
     for variable in problem.variables():
         value = value_of(variable)
         off = np.abs(value - _structured(variable, value))
@@ -182,7 +183,7 @@ def lacks_structure(problem: cp.Problem, tol: float) -> str:
 
 
 def _structured(variable: cp.Variable, value: np.ndarray) -> np.ndarray:
-    """Return the nearest value that is symmetric, diagonal, imaginary or sparse as declared."""
+    """Return the nearest value with the variable's declared structure, such as symmetry."""
     given: Any = variable.attributes
     if given["PSD"] or given["NSD"] or given["symmetric"] or given["hermitian"]:
         value = (value + np.conj(np.swapaxes(value, -1, -2))) / 2
@@ -194,7 +195,7 @@ def _structured(variable: cp.Variable, value: np.ndarray) -> np.ndarray:
 
 
 def _limits(variable: cp.Variable) -> tuple[Any, Any]:
-    """Return the least and the largest value that a variable's attributes allow."""
+    """Return the smallest and largest value that a variable's attributes allow."""
     given: Any = variable.attributes
     bounds: Any = variable.bounds
     lower, upper = (-np.inf, np.inf) if bounds is None else bounds
@@ -220,7 +221,7 @@ def _of_variable(variable: cp.Variable, size: np.ndarray) -> tuple[float, str]:
     if attributes["boolean"] or attributes["integer"]:
         mask = integer_entries(variable)
         off = np.where(mask, np.abs(value - np.round(value)), 0.0)
-        # Integers of size 0 have the unit 1.
+        # Integer variables with value 0 have unit 1.
         size = np.where(mask, np.maximum(size, 1.0), size)
         found.append(_largest_ratio(off, 1.0))
     if np.isrealobj(value):
@@ -232,7 +233,7 @@ def _of_variable(variable: cp.Variable, size: np.ndarray) -> tuple[float, str]:
 
 
 def integer_entries(variable: cp.Variable) -> np.ndarray:
-    """Which entries of a variable must be integers."""
+    """Return a mask of the entries of a variable that must be integers."""
     mask = np.zeros(variable.shape, dtype=bool)
     for kind, places in (("boolean", variable.boolean_idx), ("integer", variable.integer_idx)):
         if variable.attributes[kind] is True:
@@ -244,7 +245,7 @@ def integer_entries(variable: cp.Variable) -> np.ndarray:
 
 
 def _largest_ratio(beyond: Any, terms: Any) -> tuple[float, str]:
-    """Return the largest of violations over terms, and the entry it stands at."""
+    """Return the largest ratio of violation to terms, and its index."""
     beyond, terms = np.broadcast_arrays(np.asarray(beyond, dtype=float), terms)
     # A violation that is not a number, or has no terms to compare with, is infinite.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -258,7 +259,10 @@ def _largest_ratio(beyond: Any, terms: Any) -> tuple[float, str]:
 
 
 def matrix_violation(matrix: np.ndarray, terms: np.ndarray) -> float:
-    """Return -lowest eigenvalue with each row and column in its own unit, or 0."""
+    """Return minus the lowest eigenvalue after scaling rows and columns by `terms`.
+
+    Return 0 if it is positive.
+    """
     if not np.isfinite(matrix).all():
         return np.inf
     matrix = (matrix + np.conj(np.swapaxes(matrix, -1, -2))) / 2

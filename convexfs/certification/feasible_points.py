@@ -1,9 +1,8 @@
-r"""Points that are surely feasible, or have a feasible point beside them.
+r"""Find points that are surely feasible, or have a feasible point nearby.
 
-Equations are rarely satisfied to the last bit. With :math:`A_E D D' A_E' \succeq \sigma I` for
-some scales D of the columns, an exact solution of all equations lies within
-:math:`\eta = |s_E| / \sqrt\sigma` of z, measured in D; every other row must have room for that
-change.
+Equations are rarely satisfied to the last bit. With :math:`A_E D D' A_E' \succeq \sigma I` for some
+scales D of the columns, an exact solution of all equations lies within :math:`\eta = |s_E| /
+\sqrt\sigma` of z, measured in D. Every other row must have room for that change.
 """
 
 import math
@@ -29,28 +28,28 @@ from convexfs.certification.rigorous.rounding import (
     matrix_products,
 )
 
-#: Largest relative change that corrects equations.
+#: Largest relative change by which equations may be corrected.
 LARGEST_CHANGE = 1e-3
-#: Equations that may be solved together.
+#: Largest number of equations that are solved together.
 MOST_EQUATIONS = 3000
-#: Shares of the way from the claimed cost to a better one at which points are sought.
+#: Better points are searched for at these fractions between the claimed cost and a lower one.
 LEVELS = (0.5, 0.9, 0.1)
-#: A point whose rows are this near to feasible counts as feasible; see :func:`is_tight`.
+#: A point counts as feasible if its rows are violated by at most this; see :func:`is_tight`.
 TIGHT, FAR = 1e-8, 1e4
-#: Points whose terms are this many times the data are far away.
+#: A point counts as far away if its terms are this many times the data.
 FAR_AWAY = 1e7
 #: Half-widths of boxes, in units of the columns, in which a feasible point is searched for.
 BOXES = (1e-7, 1e-5)
-#: Weight of equations in the guess of an interior point, and margins that it may have.
+#: Weight of equations in the least-squares guess of an interior point, and margins to try.
 EQUATIONS_FIRST, MARGINS = 1e4, (0.5, 0.1, 0.01)
-#: Corrections that make a point tight, and slacks that they keep, in units of their rows.
+#: Number of corrections that make a point tight, and the slacks they preserve, in row units.
 CORRECTIONS, ACTIVE = 6, 1e-6
 
 
 def change_to_feasible(
     form: StandardForm, z: np.ndarray, margin: np.ndarray | None = None
 ) -> float | None:
-    """Return a bound on the change of cost to a feasible point near z; None if none is proven.
+    """Return a bound on the cost of moving z to a feasible point; None if no such point is proven.
 
     With a `margin`, the rows must be inside their cones after it is subtracted.
     """
@@ -83,7 +82,7 @@ def change_to_feasible(
 
 
 def _column_scales(form: StandardForm, z: np.ndarray, slack: np.ndarray) -> np.ndarray:
-    """Return how far each column may move: by its size, but not beyond its own bounds."""
+    """Return how far each column may move: its size, limited by the distance to its bounds."""
     scales = np.maximum(np.abs(z), 1e-3 * (float(np.abs(z).max(initial=0.0)) or 1.0))
     rows, columns = form.single_rows
     if rows.size:
@@ -93,7 +92,7 @@ def _column_scales(form: StandardForm, z: np.ndarray, slack: np.ndarray) -> np.n
 
 
 def _scales_of_own_columns(form: StandardForm, scales: np.ndarray) -> np.ndarray:
-    """Return the scales of columns of one equation only, at most one for each; 0 elsewhere.
+    """Return scales of columns that occur in one equation only, at most one per equation; else 0.
 
     Such columns can satisfy any number of equations, one by one.
     """
@@ -110,7 +109,7 @@ def _scales_of_own_columns(form: StandardForm, scales: np.ndarray) -> np.ndarray
 def _distance_to_equations(
     form: StandardForm, slack: np.ndarray, error: np.ndarray, scales: np.ndarray
 ) -> float | None:
-    """Return eta, the proven distance to an exact solution of all equations."""
+    """Return eta, a proven bound on the scaled distance from z to a solution of all equations."""
     rows = np.flatnonzero(form.equalities)
     residuals = np.abs(slack[rows]) + error[rows]
     if not residuals.any():
@@ -120,7 +119,7 @@ def _distance_to_equations(
     norms = np.sqrt(np.asarray(moved.multiply(moved).sum(axis=1)).ravel())
     if np.any((norms <= 0) & (residuals > 0)):
         return None
-    # Equations that hold exactly, of columns that may not move, stay as they are.
+    # Equations that hold exactly and whose columns cannot move are left out.
     used = norms > 0
     rows, residuals, norms, moved = rows[used], residuals[used], norms[used], moved[used]
     sigma = _lowest_eigenvalue_of_rows(moved, norms)
@@ -131,7 +130,7 @@ def _distance_to_equations(
 
 
 def _lowest_eigenvalue_of_rows(rows: Any, norms: np.ndarray) -> float | None:
-    """Return a proven bound below the eigenvalues of R R', where R are the rows of norm 1."""
+    """Return a proven lower bound on the eigenvalues of R R', where R are the normalised rows."""
     entries, size = int(np.diff(rows.indptr).max(initial=0)), norms.size
     if entries <= 1 and np.unique(rows.indices).size == rows.nnz:
         return 0.5  # R R' is the identity, up to rounding
@@ -146,7 +145,7 @@ def _lowest_eigenvalue_of_rows(rows: Any, norms: np.ndarray) -> float | None:
 
 
 def is_tight(form: StandardForm, z: np.ndarray) -> bool:
-    """Whether z breaks no row by more than `TIGHT` of its terms, or by its own last bits.
+    """Return whether z violates no row by more than `TIGHT` of its terms, or by rounding errors.
 
     Terms of points far away count no more than `FAR` times the data: they could hide anything.
     """
@@ -160,7 +159,7 @@ def is_tight(form: StandardForm, z: np.ndarray) -> bool:
 
 
 def hidden_by_distance(form: StandardForm, z: np.ndarray, tol: float) -> float:
-    """Return the violation in units of the data where only terms far larger hide it, else 0.
+    """Return the violation relative to the data if much larger terms hide it, else 0.
 
     Flat programs have a feasible point near one that misses it by its own last digits.
     """
@@ -177,7 +176,7 @@ def hidden_by_distance(form: StandardForm, z: np.ndarray, tol: float) -> float:
 
 
 def tightened(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
-    """Return a tight point near z; None if none is found."""
+    """Return a point near z that satisfies all rows tightly; None if none is found."""
     if is_tight(form, z):
         return z
     near = _corrected(form, z)
@@ -188,7 +187,7 @@ def tightened(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 
 
 def _in_small_box(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
-    """Return a feasible point of least linearised cost in a tiny box around z, or None."""
+    """Return a feasible point in a tiny box around z, found by a linear program, or None."""
     program, units = LinearProgram(form), units_at(form, z).columns
     for width in BOXES:
         lower = np.maximum(program.lower, z - width * units)
@@ -203,7 +202,7 @@ def _in_small_box(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 
 
 def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
-    """Return a point near z by alternating corrections of rows that are broken."""
+    """Return a point near z after repeated least-squares corrections of violated rows."""
     units = units_at(form, z)
     for _ in range(CORRECTIONS):
         if is_tight(form, z):
@@ -227,7 +226,7 @@ def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 def cheaper_points(
     form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray], budget: Budget
 ) -> Iterator[np.ndarray]:
-    """Yield surely feasible points that cost less than `target`, from points `found` near some.
+    """Yield surely feasible points cheaper than `target`, starting from the points `found`.
 
     `cost` is the claimed one, without the constant.
     """
@@ -266,7 +265,7 @@ def _candidates(
 
 
 def guessed_interior_point(form: StandardForm, z: np.ndarray) -> Inside | None:
-    """Return a point whose rows are nearest to the middle of their cones, if it is inside them.
+    """Return a least-squares guess of an interior point, or None if it is not inside all cones.
 
     Many problems have such a point, and least squares find it far sooner than a solver.
     """
@@ -288,7 +287,7 @@ def guessed_interior_point(form: StandardForm, z: np.ndarray) -> Inside | None:
 def interior_points(
     form: StandardForm, z: np.ndarray, level: float, budget: Budget
 ) -> Iterator[Inside]:
-    """Yield verified points inside all cones, those that are cheap to find first.
+    """Yield verified interior points, cheap searches first.
 
     The second one costs at most `level`.
     """
@@ -306,7 +305,7 @@ def interior_points(
 
 
 def any_interior_point(form: StandardForm) -> Inside | None:
-    """Return a point well inside all cones, if one is found."""
+    """Return a point well inside all cones, or None."""
     feasible = replace(form, q=np.zeros_like(form.q), P=None)
     at_zero = data_units(form)
     for scaling in (Scaling.equilibrated(feasible), Scaling.of(feasible, at_zero, 1.0)):
@@ -317,13 +316,13 @@ def any_interior_point(form: StandardForm) -> Inside | None:
 
 
 def is_surely_inside(form: StandardForm, inside: Inside) -> bool:
-    """Whether a feasible point lies near `inside`, with half of its margin in all cones."""
+    """Return whether a feasible point near `inside` surely has half of its margin in all cones."""
     margin = np.where(form.equalities, 0.0, 0.5 * inside.margin * inside.rows * form.interior())
     return change_to_feasible(form, inside.z, margin) is not None
 
 
 def cost_of_feasibility(form: StandardForm, z: np.ndarray, inside: Inside, above: float) -> float:
-    """Bound what it costs to make z feasible, if a point inside all cones costs `above` more.
+    """Bound the cost of making z feasible by moving it towards the interior point `inside`.
 
     On the way from z to that point all cones are entered once its margin, in proportion, is
     larger than the violation. Without such a point there may be a duality gap, and no bound.
@@ -334,7 +333,7 @@ def cost_of_feasibility(form: StandardForm, z: np.ndarray, inside: Inside, above
 
 
 def a_feasible_point(form: StandardForm, *found: np.ndarray) -> np.ndarray | None:
-    """Return a point that is surely feasible, or beside a feasible one; None if none is proven."""
+    """Return a point that is surely feasible or near a feasible point; None if none is proven."""
     for z in found:
         if change_to_feasible(form, z) is not None:
             return z

@@ -33,9 +33,9 @@ from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 from convexfs.records import INFEASIBLE, PROVEN, REFUTED, UNDECIDED, Certificate
 
 CONTRADICTION = "multipliers that no feasible point allows (Farkas)"
-#: Multipliers below these shares of the largest are taken for 0.
+#: Multipliers below one of these shares of the largest are set to 0.
 NOISE = (0.0, 1e-9, 1e-6)
-#: How far inside curved cones multipliers are searched for, and moved.
+#: Relative depths inside curved cones at which multipliers are searched for, and moved to.
 SEARCH_ROOMS, ROOMS = (0.0, 1e-3, 1e-1), (0.0, 1e-9, 1e-6)
 
 
@@ -76,7 +76,7 @@ def _integer_or_refuted(form: StandardForm, tol: float, nodes: int, budget: Budg
 
 
 def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
-    """Whether a feasible point is verified."""
+    """Return whether some feasible point is verified."""
     budget.check()
     if a_feasible_point(form) is not None:
         return True
@@ -88,9 +88,9 @@ def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
 
 
 def proof_of_infeasibility(form: StandardForm, budget: Budget) -> tuple[str, float] | None:
-    """Return how infeasibility of the continuous problem is proven, and to which rounding.
+    """Return how infeasibility of the continuous problem is proven, and up to which rounding error.
 
-    None if no proof is found.
+    Return None if no proof is found.
     """
     box = implied_box(form)
     if box.empty:
@@ -115,7 +115,7 @@ def proof_of_infeasibility(form: StandardForm, budget: Budget) -> tuple[str, flo
 
 
 def _contradiction(form: StandardForm, y: np.ndarray, box: Box) -> float | None:
-    """Return the rounding to which multipliers prove infeasibility; 0 if exactly, None if not."""
+    """Return the rounding up to which y proves infeasibility: 0 if exact, None if no proof."""
     nothing, origin = form.without_objective(), np.zeros(form.q.size)
     natural = natural_multipliers(form, origin, 1.0)
     best: float | None = None

@@ -51,26 +51,26 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 
-#: Costs of flat programs may change by this share of their own terms: the last bits of the data.
+#: Costs of linear programs may change by this share of their terms (rounding of the data).
 ROUNDING = 2.0**-50
-#: Share of the tolerance that a bound should keep, and that corrections may cost.
+#: Shares of the tolerance: margin that a bound should leave, and budget of corrections.
 ENOUGH, SPENT = 0.5, 0.1
-#: How far inside curved cones multipliers are moved, relative to their size.
+#: Multipliers of curved cones are moved inside their cones by this share of their size.
 ROOMS = (0.0, 1e-9, 1e-7)
-#: Share of the budget that is left after which one candidate has had enough.
+#: A candidate is abandoned after using this share of the remaining budget.
 ONE_CANDIDATE = 0.3
-#: Entries of a program up to which curved cones are replaced by half-spaces.
+#: Programs with more entries do not replace curved cones by half-spaces.
 MOST_RELAXED = 200_000
-#: Entries of a program that is searched for an exact proof even if one to rounding is there.
+#: Programs with fewer entries are searched for an exact proof after one up to rounding.
 SMALL = 3000
 
 
-#: In the place of an interior point that was not found.
+#: Marks that the search for an interior point failed.
 NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
 
 
 class OptimalityProof:
-    """The search for a proof that nothing feasible costs less than `cost`.
+    """Search for a proof that no feasible point costs less than `cost`.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class OptimalityProof:
 
     @property
     def scale(self) -> float:
-        """What gaps are relative to in a proof.
+        """Return the scale that gaps are divided by in a proof.
 
         Terms that cancel, as those of (x - 1000)^2 written out, would hide a gap.
         """
@@ -134,19 +134,19 @@ class OptimalityProof:
 
     @property
     def scale_of_terms(self) -> float:
-        """What errors of a reported objective are relative to: its terms are its accuracy."""
+        """Return the scale of errors in a reported objective: the size of its terms."""
         if self.fixed_scale is not None:
             return self.fixed_scale
         return proof_scale(self._terms, self.least_unit, self.tol)
 
     @property
     def _terms(self) -> float:
-        """How large the objective's terms are, as far as it is known."""
+        """Return the size of the objective's terms, as far as it is known."""
         return self._least_scale if np.isfinite(self._least_scale) else abs(self.cost)
 
     @property
     def coarse_scale(self) -> float:
-        """What gaps are relative to in a refutation: the terms, or near 0 the data's unit."""
+        """Return the scale of gaps in a refutation: the terms, or near 0 the data's unit."""
         if self.fixed_scale is not None:
             return self.fixed_scale
         terms = max(self.scale, self._terms)
@@ -158,19 +158,19 @@ class OptimalityProof:
 
     @property
     def proven(self) -> bool:
-        """Whether nothing is cheaper, and something feasible is as cheap."""
+        """Return whether no feasible point is cheaper and some feasible point is as cheap."""
         margin = self.tol * self.scale
         good = self.cost - margin <= self.best.value and self.above.value <= self.cost + margin
         return good and self.attained and self.best.rounding <= self.rounding
 
     @property
     def rounding(self) -> float:
-        """The share of their terms by which costs may change: none for curved programs."""
+        """Return the relative change of costs that counts as rounding: 0 for curved programs."""
         return ROUNDING if self.flat else 0.0
 
     @property
     def too_cheap(self) -> bool:
-        """Whether the claimed cost is lower than anything feasible."""
+        """Return whether the claimed cost is lower than that of every feasible point."""
         return self.above.value > self.cost + self.tol * self.coarse_scale
 
     @property
@@ -181,7 +181,7 @@ class OptimalityProof:
 
     @property
     def radius(self) -> float:
-        """How far columns without bounds may be from the point for the claim to be proven."""
+        """Return the radius within which unbounded columns must lie for the proof to hold."""
         if self.last is None:
             return 0.0
         return radius_of(self.last[0], self.cost - self.tol * self.scale, self.cut)
@@ -189,15 +189,15 @@ class OptimalityProof:
     # ---- the search ----------------------------------------------------------------------------
 
     def run(self, given: Iterable[Candidate], search: bool = True) -> None:
-        """Try the box alone, then multipliers that are given, then those that are found."""
+        """Try the box alone, then the given multipliers, then multipliers found by search."""
         if self.known.all():
             self._measure(self.point)
         given = [self._reduced(candidate) for candidate in given]
-        # Without bounds, multipliers prove nothing unless their reduced costs are exactly 0.
+        # For unbounded columns, multipliers prove nothing unless reduced costs are exactly 0.
         seen = self.flat and bool(self.box.bounded.all())
         if seen and self._proven_at_once(given):
             return
-        # Only points that are not clearly worse matter.
+        # Only points that are not clearly more expensive matter.
         self.limit = self.cost + self.tol * self.coarse_scale
         self.cut = implied_box(self.form, self.limit, self.box)
         if self.cut.empty:
@@ -213,7 +213,7 @@ class OptimalityProof:
             self.stopped = True
 
     def _proven_at_once(self, given: list[Candidate]) -> bool:
-        """Whether given multipliers prove the claim as they are: the usual case, and cheap."""
+        """Return whether the given multipliers prove the claim as they are (the usual case)."""
         for candidate in given:
             y = self.form.into_dual(np.nan_to_num(candidate.y))
             at = lagrangian(self.form, y, candidate.z, self.box)
@@ -242,7 +242,7 @@ class OptimalityProof:
             if self.too_cheap or (self.exact is not None and self.exact.primal is not None):
                 return
             if self.proven:
-                # A proof to rounding of a small program may well be had for all points.
+                # A small program that is proven up to rounding may also have an exact proof.
                 if self.best.rounding == 0 or upgrade or self.form.A.nnz > SMALL or not self.flat:
                     return
                 upgrade = True
@@ -255,14 +255,14 @@ class OptimalityProof:
         return search.candidates()
 
     def _reduced(self, candidate: Candidate) -> Candidate:
-        """Return a candidate of the whole program without the eliminated rows and columns."""
+        """Map a candidate of the full program to the one without eliminated rows and columns."""
         left = self.eliminated
         if left is None:
             return candidate
         return replace(candidate, z=candidate.z[left.columns], y=candidate.y[left.rows])
 
     def _measure(self, z: np.ndarray) -> None:
-        """Note how large the objective's terms are, at the claimed point or at z: the least.
+        """Update the size of the objective's terms: the least over the claimed point and z.
 
         Terms of a claimed point far away may cancel, and would hide any gap.
         """
@@ -271,7 +271,7 @@ class OptimalityProof:
             self._least_scale = min(self._least_scale, terms)
 
     def _see(self, z: np.ndarray) -> None:
-        """Note a point: how large its terms are, whether it is as cheap and feasible, or cheaper.
+        """Record a point: its terms, whether it is feasible, and whether it is cheap enough.
 
         Flat programs have a feasible point near one that is nearly feasible. Curved ones may
         have none that is as cheap, so that a feasible point must be verified.
@@ -285,14 +285,14 @@ class OptimalityProof:
             self.attained = near is not None and self._is_feasible(near)
 
     def _is_feasible(self, z: np.ndarray) -> bool:
-        """Whether z is feasible and no more expensive than the claimed cost."""
+        """Return whether z is feasible and costs no more than the claimed cost."""
         change = 0.0 if self.flat else change_to_feasible(self.form, z)
         if change is None:
             return False
         return cost_at(self.form, z)[0] + change <= self.cost + self.tol * self.scale
 
     def _attain(self, z: np.ndarray) -> None:
-        """Show that z is nearly feasible, and that little cost makes it so, if that is all."""
+        """Prove that a feasible point near z costs nearly the same, if only that is missing."""
         if self.flat or self.attained or self.best.value < self.cost - self.tol * self.scale:
             return
         near = tightened(self.form, z)
@@ -314,7 +314,7 @@ class OptimalityProof:
         self._keep(Bound(at.value, at.y, "bounds of the variables alone"), self.cut)
 
     def _keep(self, bound: Bound, box: Box) -> None:
-        """Keep the bound if it is better: good data before changed ones, then the higher one.
+        """Store a better bound: unperturbed data first, then the higher value.
 
         A bound among points of the cut box holds everywhere up to the limit, because all others
         cost more.
@@ -331,9 +331,9 @@ class OptimalityProof:
             self.best = replace(bound, value=value)
 
     def _attempt(self, candidate: Candidate) -> None:
-        """Try the candidate's multipliers, corrected, then its basis in exact arithmetic."""
+        """Try a candidate: its multipliers with corrections, then its basis in exact arithmetic."""
         value = cost_at(self.form, candidate.z)[0]
-        # The claimed cost may be lower than anything feasible: then more than a bound is wanted.
+        # If the claimed cost may be lower than every feasible one, also look for a higher bound.
         dearer = candidate.optimal and value > self.cost + self.tol * self.coarse_scale
         if dearer or not self._bound_is_enough:
             self._correct(candidate, dearer, ROOMS[:1])
@@ -346,20 +346,20 @@ class OptimalityProof:
 
     @property
     def _bound_is_enough(self) -> bool:
-        """Whether what lacks is a feasible point only."""
+        """Return whether only a feasible point is missing for the proof."""
         return self.best.value >= self.target and self.best.rounding == 0
 
     def _correct(self, candidate: Candidate, dearer: bool, rooms: tuple[float, ...]) -> None:
         """Try the candidate's multipliers, as they are and corrected."""
         scale = self.scale or 1.0
         natural = natural_multipliers(self.form, candidate.z, scale)
-        # A small program gets the effort of a proof for the data as they are.
+        # Small programs get the effort of a proof for unperturbed data.
         rounding = ROUNDING if self.flat and self.form.A.nnz > SMALL else 0.0
         share = self.budget.share(ONE_CANDIDATE)
         for room in rooms:
             self.budget.check()
             if room and share.left <= 0:
-                break  # other candidates may need no correction
+                break  # Other candidates may need no correction.
             target, box = (
                 (self.cost + 2 * self.tol * scale, self.box) if dearer else (self.target, self.cut)
             )
@@ -373,7 +373,7 @@ class OptimalityProof:
                 break
 
     def _relax_cones(self, candidate: Candidate) -> None:
-        """Try the candidate's multipliers of curved cones as rows of a linear program."""
+        """Try linear cuts from the candidate's multipliers of curved cones."""
         if self.form.P is not None or self.form.A.nnz > MOST_RELAXED:
             return
         self.budget.check()
@@ -387,7 +387,7 @@ class OptimalityProof:
             self._keep(replace(relaxed, by=by), self.cut)
 
     def _exactly(self, candidate: Candidate) -> None:
-        """Try the candidate's basis: of the program, or of its tangent at the candidate's point."""
+        """Verify the candidate's basis exactly, for the program or its tangent at the candidate."""
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return

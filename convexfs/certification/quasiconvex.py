@@ -23,7 +23,7 @@ from convexfs.certification.program.scaling import NEAR_ZERO, proof_scale, units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate
 
-#: Random directions in which each variable is changed to find the objective's unit.
+#: Random directions in which each variable is changed to estimate the objective's unit.
 DIRECTIONS = 5
 
 
@@ -36,7 +36,7 @@ def quasiconvex_optimum(
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     least, typical = _changes_of_objective(problem, objective, sizes)
     scale = proof_scale(abs(objective), least, tol)
-    # Near 0, "clearly better" is measured in the unit of the data.
+    # Near 0, a clear improvement is measured in units of the data.
     coarse = typical if abs(objective) < NEAR_ZERO * typical else abs(objective)
     off = abs(reported - objective) / (max(scale, coarse) or 1.0)
     made = Certificate(
@@ -66,7 +66,7 @@ def quasiconvex_optimum(
 
 
 def _sizes(problem: cp.Problem) -> dict[int, Any]:
-    """Return the variables' units by id: those the constraints give, else their own sizes."""
+    """Return the variables' units by id: from the constraints if possible, else their own sizes."""
     sizes: dict[int, Any] = {
         each.id: np.abs(value_of(each)).max(initial=0.0) for each in problem.variables()
     }
@@ -80,7 +80,7 @@ def _sizes(problem: cp.Problem) -> dict[int, Any]:
 def _changes_of_objective(
     problem: cp.Problem, objective: float, sizes: dict[int, Any]
 ) -> tuple[float, float]:
-    """Return how much the objective changes when one variable changes by about its unit.
+    """Return the change of the objective when each variable changes by about its unit.
 
     Of several changes the least is for proofs, and the median for refutations: single ones may
     cancel, or come near a denominator of 0.
@@ -101,7 +101,7 @@ def _changes_of_objective(
 
 
 class _Levels:
-    """The convex problems behind a quasi-convex one, by the level of its objective."""
+    """The convex feasibility problems of a quasi-convex problem, one per level of the objective."""
 
     def __init__(self, problem: cp.Problem):
         if isinstance(problem.objective, cp.Maximize):
@@ -110,15 +110,18 @@ class _Levels:
         self.data = self.problem._bisection_data
         root = problem.objective.expr
         root = root.args[0] if isinstance(root, NegExpression) else root
-        # Between integer values there are no levels.
+        # An integer-valued objective has no levels between integers.
         self.integral = isinstance(root, ceil | floor | length)
 
     def excludes(self, cost: float) -> bool:
-        """Whether the objective's range alone has no such level."""
+        """Return whether the objective's range excludes costs of at most `cost`."""
         return bool(self.data.param.is_nonneg() and cost < 0)
 
     def at(self, cost: float) -> cp.Problem | None:
-        """Return the feasibility problem of costs up to `cost`; None if it is empty by its form."""
+        """Return the feasibility problem for costs up to `cost`.
+
+        Return None if it is trivially infeasible.
+        """
         level = self.data.param
         level.value = min(cost, 0.0) if level.is_nonpos() else cost
         rows = [*self.problem.constraints, *(make() for make in self.problem._lazy_constraints)]
@@ -130,7 +133,7 @@ class _Levels:
 def level_is_infeasible(
     problem: cp.Problem, cost: float, budget: Budget, strictly: bool = False
 ) -> bool:
-    """Whether surely no feasible point has a cost (minimised) of at most `cost`, or below it."""
+    """Return whether surely no feasible point costs at most `cost`, or less if `strictly`."""
     levels = _Levels(problem)
     if levels.excludes(np.nextafter(cost, -np.inf) if strictly else cost):
         return True
@@ -157,7 +160,7 @@ def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> C
 
 
 def _better_point(problem: cp.Problem, cost: float) -> float | None:
-    """Return the objective of a point that is feasible and costs less than `cost`, or None."""
+    """Return the objective of a feasible point that costs less than `cost`, or None."""
     kept = [(variable, variable.value) for variable in problem.variables()]
     levels = _Levels(problem)
     if levels.excludes(cost):

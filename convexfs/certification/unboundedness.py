@@ -68,7 +68,7 @@ def _certificate(tol: float, verdict: str, reason: str = "", **fields: object) -
 
 
 def _rays(form: StandardForm) -> Iterator[np.ndarray]:
-    """Yield candidates: as found, and rounded to simple numbers."""
+    """Yield candidate rays: as found, and rounded to simple numbers."""
     for inside in (True, False):
         ray = cheaper_direction(form, Scaling.equilibrated(form), inside)
         if ray is None:
@@ -81,7 +81,7 @@ def _rays(form: StandardForm) -> Iterator[np.ndarray]:
 
 
 def _is_ray(form: StandardForm, ray: np.ndarray) -> bool:
-    """Whether a ray near to this one surely stays in the cones and gains."""
+    """Return whether some ray near this one surely stays in the cones and lowers the cost."""
     if form.P is not None and matrix_products(form.P, ray, np.zeros_like(ray))[0].any():
         return False
     homogeneous = replace(form, b=np.zeros_like(form.b), P=None)

@@ -26,7 +26,7 @@ import convexfs
 from convexfs.cli.terminal import WIDTH, first_sentence
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 
-#: Where each command is; beside it are its options.
+#: Module of each command; its options are defined there too.
 COMMANDS = {
     "guide": "convexfs.cli.guide:guide",
     "list": "convexfs.cli.list:list_all",
@@ -44,7 +44,7 @@ COMMANDS = {
     "archive": "convexfs.cli.report:archive",
 }
 
-#: Commands of earlier versions, and where they went.
+#: Commands of earlier versions, and their replacements.
 FORMER = {"reproduce": "the papers' experiments left the package: run python scripts/reproduce.py"}
 
 _EPILOG = """\
@@ -68,19 +68,20 @@ def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = 
     loaded : callable, optional
         Called when the command has been imported and is about to run.
     """
-    if sys.stdout is None:  # and the next file opened would be taken for it
+    if sys.stdout is None:  # Otherwise the next file to be opened would become standard output.
         _complain("error: standard output is closed; send it somewhere, such as >/dev/null")
         return 2
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # no character ends a command
+        # Characters that cannot be encoded must not end a command.
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(sys.argv[1:] if argv is None else argv, loaded)
-        # What is flushed while Python ends can no longer be handled.
+        # Errors of a flush at interpreter exit can no longer be handled.
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # The reader (head, less) has gone; leave quietly, with nothing to flush.
+        # The reader (head, less) has gone: exit quietly, with nothing left to flush.
         _drop_output()
         return 0
     except OSError as error:
@@ -119,18 +120,18 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
         _complain(f"error: numba's compiled kernels in {folder} are damaged; delete that folder")
         return 2
     except SystemExit as end:
-        # argparse's after a bad line or --help; rich has its own for a reader that has gone.
+        # argparse exits after a bad line or --help; rich exits if the reader has gone.
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
 
 
 def _check_command(word: str) -> None:
-    """Raise if a word is not a command, and suggest the nearest one."""
+    """Raise if a word is not a command, and suggest the nearest command."""
     if not word.startswith("-") and word not in COMMANDS:
         raise InputError(f"unknown command {word!r}: {did_you_mean(word, COMMANDS)}")
 
 
 def _damaged_cache(error: Exception) -> str | None:
-    """Return the folder of numba's cache that an error comes from; None if from elsewhere."""
+    """Return the numba cache folder that an error comes from, or None."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename.endswith(os.path.join("numba", "core", "caching.py")):
             folder = getattr(frame.f_locals.get("self"), "_cache_path", None)
@@ -140,7 +141,7 @@ def _damaged_cache(error: Exception) -> str | None:
 
 
 def _reading_within(limit: str | None) -> AbstractContextManager[None]:
-    """Hold every reader to the line's ``--read-limit``, those of problem files included."""
+    """Apply ``--read-limit`` to all readers, including those of problem files."""
     if limit is None:
         return nullcontext()
     from convexfs.data.readers.memory_limit import default_limit
@@ -150,7 +151,8 @@ def _reading_within(limit: str | None) -> AbstractContextManager[None]:
 
 def _system_trouble(error: OSError) -> str:
     reason = error.strerror or str(error)
-    if error.filename is None and error.errno in _WRITING:  # files are opened by name
+    # Files are opened by name, so this is standard output.
+    if error.filename is None and error.errno in _WRITING:
         _drop_output()
         return f"standard output cannot be written ({reason})"
     return f"{error.filename or 'a file'} cannot be used ({reason})"
@@ -164,7 +166,7 @@ def _drop_output() -> None:
 def _complain(line: str) -> None:
     from convexfs.cli.terminal import one_line
 
-    with suppress(OSError):  # there is nowhere else to say it
+    with suppress(OSError):  # There is nowhere else to report it.
         print(f"convexfs: {one_line(line)}", file=sys.stderr or io.StringIO())
 
 
@@ -173,9 +175,9 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse that ends a bad line the way every other error here ends."""
+    """Argument parser that reports a bad line like every other error."""
 
-    #: The parser of the command, which has the options.
+    #: The parser of the current command, which has its options.
     of_command: argparse.ArgumentParser | None = None
 
     def error(self, message: str) -> Any:
@@ -188,12 +190,12 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse would not say that its help could not be written.
+        # argparse would not report that its help could not be written.
         (file or sys.stderr).write(message or "")
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """Build the parser of all commands, with the options of the one asked for."""
+    """Build the parser of all commands, with the options of the requested one."""
     parser = _Parser(
         prog="convexfs",
         description="Select features with local-learning methods. Each method is a convex problem\n"

@@ -28,9 +28,9 @@ from convexfs.errors import (
 if TYPE_CHECKING:
     from convexfs.batch.recertify import Recertified
 
-#: Memory that a byte of a solution takes while it is read.
+#: Memory per byte of a solution file while it is read.
 _PARSED = 40
-#: Exit codes by verdict. A run has the first of these that one of its tasks has.
+#: Exit codes by verdict, most severe first; a run exits with the first that occurs.
 _EXIT = {False: 1, None: 3, True: 0}
 _NOT_CERTIFIED = "not certified"
 
@@ -97,7 +97,7 @@ def add_certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield the problems that a file states, with a name each."""
+    """Yield the problems of a file, each with a name."""
     if path.suffix == ".py" and _assigns_problem(path):
         yield path.name, _own_problem(path)
         return
@@ -116,7 +116,7 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
 
 
 def _assigns_problem(path: Path) -> bool:
-    """Whether a file defines a problem, which is found by that name."""
+    """Return whether a file assigns a variable called ``problem``."""
     check_regular_file(path)
     try:
         tree = ast.parse(path.read_bytes())
@@ -156,7 +156,7 @@ def read_solution(path: Path) -> dict[str, Any]:
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error})") from None
-    # What json, csv, zipfile and numpy raise about bytes that are none of theirs.
+    # json, csv, zipfile and numpy raise these for invalid bytes.
     except Exception as error:
         said = " ".join(str(error).split())
         raise InputError(f"{path} holds no values by name: {said}") from None
@@ -190,7 +190,7 @@ def _from_csv(path: Path) -> dict[str, Any]:
 
 
 def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that the problem asks for; names that it does not know are errors."""
+    """Return the values of the problem's variables; raise for unknown names."""
     from convexfs.errors import did_you_mean
     from convexfs.records import symbols
 
@@ -202,7 +202,7 @@ def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(certificate: Any) -> dict[str, Any]:
-    """Return all fields as JSON has them: what is not finite as a word."""
+    """Return all fields as JSON values, with NaN and infinity as text."""
     import math
 
     return {
@@ -238,7 +238,7 @@ def _verdict(task: "Recertified") -> str:
 
 
 def _line(task: "Recertified") -> str:
-    """Return the verdict on a stored solution, and what the store had if it differs."""
+    """Describe the new verdict on a stored solution, and the stored one if it differs."""
     from convexfs.records import VERDICTS
 
     if task.certificate is None:
@@ -252,7 +252,7 @@ def _line(task: "Recertified") -> str:
 
 
 def _renew(folder: Path, older: list["Recertified"]) -> None:
-    """Replace the verdicts that an older version made."""
+    """Replace stored verdicts that an older version made."""
     from convexfs.batch.recertify import renew
 
     if not older:

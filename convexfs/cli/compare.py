@@ -100,7 +100,7 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
 
 
 def _environments(words: Iterable[str] | None) -> dict[str, str]:
-    """Return the Python interpreters that are given as NAME=PYTHON."""
+    """Return the Python interpreters given as NAME=PYTHON."""
     found = {}
     for word in words or []:
         name, equals, python = word.partition("=")
@@ -111,7 +111,7 @@ def _environments(words: Iterable[str] | None) -> dict[str, str]:
 
 
 def _public_files(arguments: argparse.Namespace) -> list[Path]:
-    """Return the files of the public sets that are named by --set."""
+    """Return the files of the public sets named by --set."""
     from convexfs.study.public_sets import files_of
 
     names = [word for word in arguments.own or [] if "=" not in word]
@@ -123,7 +123,7 @@ def _public_files(arguments: argparse.Namespace) -> list[Path]:
     return files_of(names, arguments.instances, arguments.sample, arguments.seed or 0)
 
 
-#: Options that an archive brings along, and what they are when they are not given.
+#: Options that an archive defines, with their default values.
 _OF_A_PLAN = {
     "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
     "own": None, "instances": None, "sample": None, "warm": False, "direct": False, "repeats": None,
@@ -132,7 +132,7 @@ _OF_A_PLAN = {
 
 
 def _repeat(console: Console, arguments: argparse.Namespace) -> int:
-    """Do a comparison again from its archive, and say what came out otherwise."""
+    """Repeat a comparison from its archive, and print the differences."""
     from convexfs.study import rerun
     from convexfs.study.compare import find_environments
 
@@ -250,7 +250,7 @@ def _accuracies(text: str) -> list[float]:
 
 
 def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return every combination of the options given to each solver."""
+    """Return every combination of the options of each solver."""
     given: dict[str, list[list[tuple[str, Any]]]] = {}
     for word in words:
         found = re.fullmatch(r"(\w+)\.([\w./ -]+)=(.+)", word)
@@ -265,7 +265,7 @@ def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _value(text: str) -> Any:
-    """Return a number, true, false or null as such, and anything else as a word."""
+    """Parse a number, true, false or null; return other texts unchanged."""
     try:
         return json.loads(text)
     except ValueError:
@@ -273,7 +273,7 @@ def _value(text: str) -> Any:
 
 
 def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return options as a dict; a dot leads into an option that is one itself."""
+    """Return options as a nested dict; dots in names separate the levels."""
     options: dict[str, Any] = {}
     for name, value in chosen:
         *outer, last = name.split(".")

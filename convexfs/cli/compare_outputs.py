@@ -1,4 +1,4 @@
-"""What ``convexfs compare`` prints: one screen of 80 columns, or all tables."""
+"""Print the result of ``convexfs compare``: one screen of 80 columns, or all tables."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from convexfs.study.columns import Column
     from convexfs.study.outcome_rules import Frame
 
-#: Columns of the one screen, and of all tables where there is no terminal.
+#: Width of the brief output, and of all tables without a terminal.
 NARROW, WIDE = 80, 180
-#: Reasons of failures named at the end.
+#: Most failure reasons at the end.
 SHOWN_FAILURES = 10
-#: Rows of the one table that is always printed.
+#: Most rows of the brief table.
 SHOWN_SOLVERS = 20
-#: What the names of an interval's ends add to that of its number.
+#: Suffixes of the columns with the ends of an interval.
 ENDS = ("_low", "_high")
-#: Columns of that table, under shorter headings where theirs are long.
+#: Columns of the brief table, some with shorter headings.
 BRIEF = {
     "solver": "", "tried": "", "solved": "", "undecided": "undec.", "wrong_claims": "wrong",
     "failed": "", "timeouts": "late", "seconds": "", "times_best": "",
@@ -33,7 +33,7 @@ BRIEF = {
 def print_comparison(
     folder: Path, keys: frozenset[str], shift: float | None, verbose: bool
 ) -> Console:
-    """Print how the tasks of one command ended; the folder may hold others.
+    """Print how the tasks of one command ended; the folder may hold other tasks too.
 
     The console is returned so that the caller can print more.
     """
@@ -73,7 +73,7 @@ def print_comparison(
 
 
 def headline(rows: "Frame") -> str:
-    """Return how many tasks had each outcome, in a sentence."""
+    """Return the counts of all outcomes as a sentence."""
     from convexfs.records import TIMEOUT
     from convexfs.study.outcome_rules import WRONG
     from convexfs.study.outcomes import counts
@@ -93,7 +93,7 @@ def headline(rows: "Frame") -> str:
 
 
 def published_line(rows: "Frame") -> str:
-    """Return how many solved tasks agree with what is published of public instances."""
+    """Return how many solved tasks agree with published results of public instances."""
     from convexfs.study.outcome_rules import SOLVED
     from convexfs.study.published import contradicts
 
@@ -114,7 +114,7 @@ def _print_points(console: Console, by_point: "Frame") -> None:
 
 
 def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
-    """Print one table of the finest settings, and the fastest solver of every class."""
+    """Print one table for the smallest tolerance, and the fastest solver of every class."""
     from convexfs.study import columns, summary
 
     table: Frame = summary.summary(rows, shift)
@@ -142,14 +142,14 @@ def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
 
 
 def _finest(rows: "Frame", settings: list[str]) -> str:
-    """Return the settings with the smallest tolerance; the first ones if none has any."""
+    """Return the settings with the smallest tolerance; the first if none has one."""
     tried = rows[rows["settings"].isin(settings)]
     least = tried.groupby("settings", sort=False)["tol"].min()
     return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"
 
 
 def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
-    """Yield lines that name the fastest solver of every class, and by how much it leads."""
+    """Yield one line per class with its fastest solver and the lead."""
     own = leaders[(leaders["settings"] == settings) & (leaders["scope"] == "all")]
     words = []
     for row in own.to_dict("records"):
@@ -163,7 +163,7 @@ def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
 
 
 def _print_all(console: Console, rows: "Frame", shift: float) -> None:
-    """Print every table: options of the solvers, their results, and reasons of failures."""
+    """Print all tables: options of the solvers, results, and failure reasons."""
     from convexfs.study import columns, summary, time_to_accuracy
 
     title = f"Verdict; means are shifted by {shift:g} s"
@@ -186,7 +186,7 @@ def _print_all(console: Console, rows: "Frame", shift: float) -> None:
 
 
 def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
-    """Return the columns that are shown here, an interval beside the number it belongs to."""
+    """Return a table of the terminal's columns, with intervals beside their numbers."""
     from convexfs.study.columns import On
 
     shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
@@ -207,7 +207,7 @@ def _cell(column: "Column", row: dict[str, Any], interval: bool = True) -> Text:
 
 
 def _brief_cell(column: "Column", row: dict[str, Any]) -> Text:
-    """Return a cell of the table of 80 columns: numbers have two digits and no interval."""
+    """Return a cell of the brief table: two digits and no interval."""
     value = row[column.name]
     if isinstance(value, float) and value == value:
         return Text(f"{value:.2g}")

@@ -1,4 +1,4 @@
-"""Where tables and progress are printed."""
+"""The console for tables and progress."""
 
 import sys
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ from rich.segment import Segment
 
 from convexfs.cli.terminal import lines
 
-#: What stands for our symbols where only ASCII can be printed, one for one.
+#: ASCII replacements of our symbols.
 _ASCII = str.maketrans({"█": "#", "…": ".", "×": "x", "·": "-"})
 
 
 class Console(rich.console.Console):
-    """rich's console, of which only its own marks reach the terminal.
+    """rich's console with control characters removed from all text.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Console(rich.console.Console):
         self.plain = self.options.ascii_only
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """Segments of text, cleaned; the console's own control codes are apart from text."""
+        """Return segments of text without control characters; rich's own control codes stay."""
         for text, style, control in super().render(renderable, options):
             if control is None:
                 text = lines(text)

@@ -17,7 +17,7 @@ from convexfs.cli.terminal import write
 from convexfs.errors import ConvexfsError, InputError, check_regular_file
 from convexfs.records import UNDECIDED
 
-#: The exit code of an explanation that is not proven.
+#: Exit code of an explanation that is not proven.
 _UNDECIDED = 3
 
 
@@ -90,7 +90,7 @@ def _problem(path: Path, data: Path | None) -> tuple[str, Any, Mapping[int, str]
 
 
 def _run_folder(arguments: argparse.Namespace) -> int:
-    """Explain every failed task of a run in a line."""
+    """Explain every failed task of a run in one line."""
     from convexfs.batch.recertify import failed_problems
     from convexfs.diagnosis.explain import explain as explained
 

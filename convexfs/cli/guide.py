@@ -16,16 +16,16 @@ from convexfs.cli.terminal import write
 from convexfs.errors import InputError, did_you_mean
 
 FOLDER = Path(convexfs.__file__).parent / "guide"
-#: Pages to read in this order; the others follow by name.
+#: Reading order of the first pages; the others follow by name.
 _FIRST = (
     "table", "data", "selection", "methods", "change", "certificates", "explain", "solvers",
     "studies", "batches", "clusters", "install", "faq", "coming-from", "glossary",
 )  # fmt: skip
-#: Characters of a line that is read with ease.
+#: Width of a line that is easy to read.
 _WIDTH = 96
-#: A link to another page: its text and topic.
+#: A link to another page; the groups are its text and topic.
 _LINK = re.compile(r"\[([^\]]*)\]\(([\w-]+)\.md(?:#[^)]*)?\)")
-#: TeX that has its own character or word, the longer names first.
+#: TeX commands with a Unicode or plain-text equivalent, longer names first.
 _PLAIN = {
     r"\left": "", r"\right": "", r"\lambda": "λ", r"\theta": "θ", r"\sigma": "σ", r"\Sigma": "Σ",
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\tau": "τ", r"\tilde ": "", r"\bar ": "",
@@ -57,7 +57,7 @@ class Page:
 
 
 def pages(folder: Path = FOLDER) -> dict[str, Page]:
-    """Every page of a folder by its topic, in the order of reading."""
+    """Return all pages of a folder by topic, in reading order."""
     found = {path.stem: _read(path) for path in folder.glob("*.md")}
     rest = sorted(found.keys() - set(_FIRST))
     return {topic: found[topic] for topic in (*_FIRST, *rest) if topic in found}
@@ -106,7 +106,7 @@ def _for_terminal(page: Page) -> str:
     home = page.path.parent
     text = re.sub(r"!\[(.*?)\]\((.*?)\)", lambda image: f"*{image[1]}: {home / image[2]}*", text)
     linked = list(dict.fromkeys(topic for _, topic in _LINK.findall(text)))
-    text = _LINK.sub(r"\1", text)  # which no terminal could follow
+    text = _LINK.sub(r"\1", text)  # A terminal cannot follow these links.
     told = ", ".join(f"`convexfs guide {topic}`" for topic in linked)
     return f"{text}\n\nPages that this one names: {told}.\n" if linked else text
 

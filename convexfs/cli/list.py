@@ -96,7 +96,7 @@ def _classes(row: Any) -> str:
 
 
 def _entry(name: str, text: str, indent: int) -> None:
-    """Write a name and a text beside it, wrapped."""
+    """Print a name with its description beside it, wrapped."""
     wrap = textwrap.TextWrapper(WIDTH - indent, break_on_hyphens=False).wrap
     wrapped = [line for part in text.splitlines() for line in wrap(part)]
     write(f"{name + ' ':{indent}}" + f"\n{'':{indent}}".join(wrapped))

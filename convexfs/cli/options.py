@@ -1,4 +1,4 @@
-"""Help texts: examples of a command, and the options that several commands share."""
+"""Options that several commands share, and the examples below help texts."""
 
 import argparse
 import csv
@@ -19,7 +19,7 @@ SEED_HELP = "seed of every random choice [0]"
 
 
 def add_examples(parser: argparse.ArgumentParser, *lines: str, topic: str = "") -> None:
-    """Print these command lines, and the page of the guide, below the options of a command."""
+    """Add example commands and the guide's page below the options of a command."""
     told = ["examples:", *(f"  convexfs {line}" for line in lines)]
     if topic:
         told += ["", f"More: convexfs guide {topic}"]
@@ -27,7 +27,7 @@ def add_examples(parser: argparse.ArgumentParser, *lines: str, topic: str = "") 
 
 
 def add_data_options(group: Any) -> None:
-    """Add the options that say where data are and how much memory reading may take."""
+    """Add the options for the data folder and for the memory limit of reading."""
     group.add_argument("--data", type=Path, metavar="DIR",
         help="folder that data:NAME refers to [CONVEXFS_DATA]")  # fmt: skip
     group.add_argument("--read-limit", metavar="SIZE",
@@ -50,7 +50,7 @@ def add_reading_options(group: Any) -> None:
     add = group.add_argument
     for name, option in WORDS.items():
         told: dict[str, Any] = {"help": option.metadata["help"]}
-        if name == "target":  # stands before these, with more words
+        if name == "target":  # Added before these, with a longer help text.
             continue
         if option.default is False:
             add(f"--{name}", action="store_true", **told)
@@ -65,7 +65,7 @@ def add_reading_options(group: Any) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
+    """Split names at commas; names that contain a comma are quoted as in csv."""
     try:
         return listed(text)
     except csv.Error as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from convexfs.cli.options import SHIFT_HELP, add_examples
 from convexfs.cli.terminal import write
 
-#: Kinds of figure files, and what they are called.
+#: Formats of figure files, and their names.
 PICTURES = {"png": "PNG", "svg": "SVG", "pdf": "PDF"}
 
 

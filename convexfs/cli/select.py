@@ -21,17 +21,17 @@ from convexfs.data.targets import CLASSES, KINDS, require_kind
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods import default_method, estimator_homes, method_home, table_needs
 
-if TYPE_CHECKING:  # what reads, fits and tests is imported after the command line is checked
+if TYPE_CHECKING:  # Reading, fitting and testing is imported after the command line is checked.
     from convexfs.data.dataset import Dataset
     from convexfs.selection.class_markers import ClassMarkers
     from convexfs.selection.result import Selection
     from convexfs.selection.rules import SelectionRule
 
-#: Ways to keep features, an option each.
+#: Selection rules, one option each.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
-#: How files of tables end.
+#: File endings of tables.
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
-#: Of scikit-learn's random states.
+#: Largest seed of scikit-learn's random states.
 LARGEST_SEED = 2**32 - 1
 
 
@@ -48,8 +48,8 @@ def select(arguments: argparse.Namespace) -> int:
     if arguments.method is None:
         arguments.method = default_method(rule)
         home = estimator_homes().get(arguments.method)
-    # What is left to check of a short line is soon checked: a bad cell of a table is found
-    # before all that fits and tests is imported.
+    # A short command line is checked quickly, so a bad cell in a table is reported before the slow
+    # imports.
     data = None
     if _is_short(arguments, rule) and arguments.source.lower().endswith(TABLES):
         data = _read(arguments, sides, table_needs(arguments.method, arguments.target_kind))
@@ -89,7 +89,7 @@ def select(arguments: argparse.Namespace) -> int:
 
 
 def _is_short(arguments: argparse.Namespace, rule: str) -> bool:
-    """Whether a line has no option that only methods, rules and tests can check."""
+    """Return whether a line has no option that only methods, rules and tests can check."""
     options = [arguments.set, arguments.missing, arguments.permutations, arguments.per_class]
     return rule in ("", "top") and arguments.solver == "auto" and not any(options)
 
@@ -108,7 +108,7 @@ def _read(arguments: argparse.Namespace, sides: list[str], needs: dict[str, Any]
 def _selected(
     arguments: argparse.Namespace, fit: Any, settings: Any, data: "Dataset", judge: "SelectionRule"
 ) -> "Selection | ClassMarkers":
-    """Return the selection from all classes, or the markers of each."""
+    """Return the selection over all classes, or the markers of each class."""
     from convexfs.selection.class_markers import select_markers
     from convexfs.selection.fit_by_name import fit_and_select
 
@@ -133,7 +133,7 @@ def _print(
 
 
 def _say(sentences: Iterable[str]) -> None:
-    """Print what is no result, a line each, on standard error."""
+    """Print notes on standard error, one line each."""
     for sentence in sentences:
         Console(stderr=True).print(Text(f"convexfs: {sentence}"), soft_wrap=True)
 
@@ -141,7 +141,7 @@ def _say(sentences: Iterable[str]) -> None:
 def _write(
     arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
 ) -> None:
-    """Write all files that were asked for."""
+    """Write all requested files."""
     from convexfs.data.writers import write_frame
     from convexfs.report.pictures import save
 
@@ -172,7 +172,7 @@ def _about_missing(
 def _write_columns(
     arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
 ) -> None:
-    """Write what was selected; nothing where nothing was."""
+    """Write the selected columns; write nothing if no feature is selected."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
         from convexfs.selection.annotation import write_annotated
@@ -190,7 +190,7 @@ def _write_columns(
 
 
 def _rule(arguments: argparse.Namespace) -> str:
-    """Return the name of the selection rule that the command line asks for."""
+    """Return the name of the requested selection rule."""
     asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
     if len(asked) > 1:
         told = " and ".join(f"--{rule}" for rule in asked)
@@ -233,7 +233,7 @@ def _with_sides(
 
 @contextmanager
 def _shown_on_stderr(method: str, data: "Dataset") -> Iterator[Callable[[str], None]]:
-    """Show what is being waited for, on a terminal; yield what takes news of it."""
+    """Show on a terminal what the command waits for; yield the function that updates it."""
     from convexfs.kernels import announced
 
     console = Console(stderr=True)
@@ -248,7 +248,8 @@ def _assignment(text: str) -> tuple[str, Any]:
         raise InputError(f"--set takes name=value, such as --set n_neighbors=10, not {text!r}")
     try:
         return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two if nested deeply
+    # Deep nesting raises the last two.
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return name, value
 
 

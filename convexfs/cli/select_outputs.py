@@ -1,4 +1,4 @@
-"""What ``convexfs select`` prints, and the files it writes, which are checked before any work."""
+"""Print the result of ``convexfs select``, and write its files; paths are checked first."""
 
 import argparse
 import json
@@ -16,31 +16,31 @@ from convexfs.cli.console import Console
 from convexfs.data.specs import file_behind
 from convexfs.errors import InputError
 
-if TYPE_CHECKING:  # files are checked before what makes selections is imported
+if TYPE_CHECKING:  # Paths are checked before the slow imports.
     import numpy as np
 
     from convexfs.data.dataset import Dataset
     from convexfs.selection.class_markers import ClassMarkers
     from convexfs.selection.result import Selection
 
-#: Columns of a terminal, to which sentences are wrapped.
+#: Width of a terminal, at which sentences are wrapped.
 WIDTH = 80
-#: Rows of a table before the rest is only counted.
+#: Most rows of the table; the rest is counted.
 SHOWN_WEIGHTS = 20
-#: Markers of a class that a table names.
+#: Most markers of a class that a table names.
 SHOWN_MARKERS = 8
-#: Length of the longest bar: names of 24 characters then fit a table of 80 columns.
+#: Length of the longest bar; names of 24 characters then fit 80 columns.
 LONGEST_BAR = 12
-#: Files that weights can be written into.
+#: Ending of AnnData files, into which weights can be written.
 ANNOTATED = ".h5ad"
-#: Options that name a file to be written.
+#: Options that name an output file.
 WRITTEN = ("out", "ranking", "plot", "report")
-#: How files of pages end.
+#: File endings of pages.
 PAGES = (".html", ".htm")
 
 
 def check_targets(arguments: argparse.Namespace) -> None:
-    """Check all files that are to be written.
+    """Check all output files.
 
     Raises
     ------
@@ -68,24 +68,24 @@ def check_targets(arguments: argparse.Namespace) -> None:
                 raise InputError(f"--{option} {path} would overwrite {what}: name another file")
         taken[path] = f"the file of --{option}"
     if arguments.report is not None:
-        from convexfs.study.page.assemble import check_page  # loads what only pages need
+        from convexfs.study.page.assemble import check_page  # Imports what only pages need.
 
         check_page(arguments.report)
 
 
 def existing_outputs(arguments: argparse.Namespace) -> list[Path]:
-    """Name the files to be written that are there already."""
+    """Return the output files that exist already."""
     return [path for path in _wanted(arguments).values() if path.is_file()]
 
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the files to write, by option."""
+    """Return the requested output files, by option."""
     asked = {option: getattr(arguments, option) for option in WRITTEN}
     return {option: path for option, path in asked.items() if path is not None}
 
 
 def _read(arguments: argparse.Namespace) -> dict[Path, str]:
-    """Return the files to read, each with its role."""
+    """Return the input files, each with its role."""
     found: dict[Path, str] = {}
     if (data := file_behind(arguments.source, arguments.data)) is not None:
         found[data] = "the data"
@@ -97,14 +97,14 @@ def _read(arguments: argparse.Namespace) -> dict[Path, str]:
 
 
 def _are_one(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, which may have several names."""
+    """Return whether two paths lead to the same file."""
     if path.exists() and other.exists():
         return os.path.samefile(path, other)
     return path.resolve() == other.resolve()
 
 
 def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
-    """Print the heaviest features, and what holds for all of them."""
+    """Print the features of highest weight, and the lines about the selection."""
     console = Console()
     if selection.explained is not None:
         of = f"{len(selection.explained)} components of {data.n_features} features"
@@ -138,7 +138,7 @@ def _print_written(arguments: argparse.Namespace, console: Console, columns: str
 
 
 def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
-    """Print the markers of each class, a line each, and what holds for all."""
+    """Print the markers of each class, one line each, and the lines about the selection."""
     from convexfs.selection.class_markers import CONFIDENCE, order
 
     console, data = Console(), found.data
@@ -256,7 +256,7 @@ def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table
 
 
 def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
-    """Print all there is as one JSON object."""
+    """Print the full result as one JSON object."""
     import numpy as np
 
     solution, support = selection.solution, selection.support
@@ -288,7 +288,7 @@ def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sele
 
 
 def _said(value: Any) -> Any:
-    """Put null for NaN and infinity, which JSON has no words for."""
+    """Replace NaN and infinity by null, because JSON lacks them."""
     if isinstance(value, dict):
         return {key: _said(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -22,7 +22,7 @@ from convexfs.methods import FORMULATIONS, named_formulation, target_of
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.solve_step import stated
 
-#: Default data of a formulation; no library is loaded to make them.
+#: Default data of a formulation, made without importing any library.
 DATA = "subclasses:noise=2"
 DATA_OF_NUMBERS = "product:n=30,noise=2"
 NOTATIONS = ("text", "latex", "optidef", "mathml")
@@ -88,7 +88,7 @@ def _notation(name: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """What a word on the command line names: a formulation, perhaps changed by a file."""
+    """A formulation or problem file named on the command line."""
 
     name: str
     equation: str
@@ -165,7 +165,7 @@ def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset | Non
         target_kind=NUMBERS if numbers else None,
         read_limit=arguments.read_limit,
     )
-    if CLASSES in kinds:  # which numbers are learned from as well
+    if CLASSES in kinds:  # At least one source needs classes.
         require_kind(spec, data.numeric, CLASSES)
     return data.training.scaled()
 
@@ -184,7 +184,7 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
         written = str(getattr(seen, arguments.notation)).rstrip("\n")
         if (
             arguments.notation == "mathml"
-        ):  # its symbols by number: any terminal and page takes them
+        ):  # Symbols as numeric entities, which every terminal and page accepts.
             return written.encode("ascii", "xmlcharrefreplace").decode()
         return written
     chosen = "".join(f", {name}={value}" for name, value in source.grid_point.items())
@@ -209,7 +209,7 @@ def _compared(sources: list[Source], arguments: argparse.Namespace) -> str:
         raise InputError("--as and --save take one problem, not two")
     data = _data(sources, arguments)
     first, second = sources
-    # A formulation has no grid: it takes the other's, so that only the formula differs.
+    # A formulation has no grid: use the other's, so that only the formula differs.
     points = [first.grid_point or second.grid_point, second.grid_point or first.grid_point]
     made = [source.problem(data, point) for source, point in zip(sources, points, strict=True)]
     (one, its_values), (other, other_values) = made

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from convexfs.batch.store.shards import Shard
     from convexfs.study.outcome_rules import Frame
 
-#: Failed tasks named at the end; the store has them all.
+#: Most failed tasks that are listed at the end; the store has them all.
 SHOWN_FAILURES = 20
-#: Where no terminal shows a bar, as in the log of a cluster's job.
+#: Seconds between lines of progress without a terminal, as in a cluster job's log.
 SECONDS_BETWEEN_LINES = 60.0
 
 
@@ -122,7 +122,7 @@ def print_slurm_script(arguments: argparse.Namespace) -> int:
 
 
 def _named(text: str | None) -> list[str] | None:
-    """Solvers of a line's ``--solvers``, as their table spells them."""
+    """Return the solvers of ``--solvers``, as the solver table spells them."""
     from convexfs.records import NATIVE
     from convexfs.solving.backends import backend
 
@@ -134,21 +134,21 @@ def _named(text: str | None) -> list[str] | None:
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use, which a scheduler may have limited."""
+    """Return the number of cores that this process may use, as limited by a scheduler."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def limit_given(text: str | None) -> int | None:
-    """Bytes of a ``--memory-limit``."""
+    """Parse ``--memory-limit`` and return bytes."""
     from convexfs.batch.workers.memory_limit import parse_size
 
     return None if text is None else parse_size(text)
 
 
 def shard_given(text: str | None) -> "Shard | None":
-    """Return the part of a ``--shard``, of ``auto`` the one that this job of a cluster is."""
+    """Parse ``--shard``; for ``auto``, return the shard of the current array job."""
     from convexfs.batch.schedulers import AUTO, shard_of_job
     from convexfs.batch.store.shards import Shard
 
@@ -165,7 +165,7 @@ def default_folder(name: str, shard: "Shard | None") -> Path:
 
 
 def _outcomes(progress: "Progress") -> "Frame":
-    """Return the tasks of a run with the outcomes that every table and page shows."""
+    """Return the tasks of a run with the same outcomes as in tables and pages."""
     from convexfs.study.outcomes import outcomes
 
     found: Frame = outcomes(progress.folder, progress.keys)
@@ -240,7 +240,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def progress_shown(console: Console) -> Any:
-    """Yield a function that shows progress: a bar on a terminal, else a line now and then."""
+    """Yield a function that shows progress: a bar on a terminal, else occasional lines."""
     from convexfs.kernels import announced
 
     with announced(console.print), (_bar if console.is_terminal else _lines)(console) as watch:
@@ -345,7 +345,7 @@ def _report(console: Console, progress: "Progress", found: "Frame") -> None:
 
 
 def _without_optimum(found: "Frame") -> list[tuple[str, int]]:
-    """Return how many of the solved tasks have no optimum, by their proven status."""
+    """Count the solved tasks without an optimum, by their proven status."""
     from convexfs.records import INFEASIBLE, UNBOUNDED
     from convexfs.study.outcome_rules import SOLVED
 
@@ -358,7 +358,7 @@ def _without_optimum(found: "Frame") -> list[tuple[str, int]]:
 
 
 def note_partial_evidence(console: Console, shard: "Shard | None") -> None:
-    """Print that the verdicts of a shard rest on the solutions of this shard only."""
+    """Print that a shard's verdicts rest on the solutions of this shard only."""
     if shard is not None:
         console.print(
             f"Shard {shard}: solutions were compared within this shard only. After convexfs "
@@ -369,7 +369,7 @@ def note_partial_evidence(console: Console, shard: "Shard | None") -> None:
 
 
 def _kind(row: dict[Any, Any]) -> str:
-    """Return the outcome of a task that is not solved, with the status of its solver."""
+    """Return the outcome of an unsolved task, with the solver's status."""
     from convexfs.records import TIMEOUT
     from convexfs.study.outcome_rules import FAILED
 

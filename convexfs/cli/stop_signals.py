@@ -1,4 +1,4 @@
-"""An orderly stop when a scheduler asks for it, before the time of a job is over."""
+"""Stop in an orderly way when a scheduler asks for it, before a job's time is over."""
 
 import signal
 import threading
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Exit code of a run that was asked to stop and is to be resumed: EX_TEMPFAIL of sysexits.h.
+#: Exit code of a stopped run that should be resumed: EX_TEMPFAIL of sysexits.h.
 STOPPED = 75
-#: Signals by which schedulers ask for it; Windows has only the first.
+#: Signals by which schedulers ask to stop; Windows has only the first.
 _SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
 
 
 class Stop(KeyboardInterrupt):
-    """A scheduler asks this process to stop; whatever handles Ctrl-C handles it."""
+    """A scheduler asked this process to stop; it is handled like Ctrl-C."""
 
 
 @contextmanager

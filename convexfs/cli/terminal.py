@@ -1,7 +1,7 @@
-"""Text for a terminal: what comes from files neither steers it nor breaks its lines.
+"""Clean text for the terminal: no control sequences and no broken lines.
 
-Names of features, classes and files may hold anything, escape sequences included. All that
-the commands print goes through here.
+Names of features, classes and files may contain anything, including escape sequences. All output of
+the commands goes through this module.
 """
 
 import ast
@@ -9,10 +9,11 @@ import importlib.util
 import sys
 from typing import Any
 
-#: Columns of a line.
+#: Width of a line.
 WIDTH = 79
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-#: Control characters as their pictures, and a mark for what turns text or is half a character.
+#: Control characters by their Unicode pictures, and a mark for bidirectional and surrogate
+#: characters.
 _VISIBLE: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20)}
 _VISIBLE |= {0x7F: "\N{SYMBOL FOR DELETE}"}
 _VISIBLE |= dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE000)], _REPLACEMENT)
@@ -22,12 +23,12 @@ _LINES = {code: shown for code, shown in _VISIBLE.items() if chr(code) != "\n"}
 
 
 def one_line(text: object) -> str:
-    """Text without anything that a terminal would act upon, line ends included."""
+    """Return text on one line, without control characters."""
     return str(text).translate(_VISIBLE)
 
 
 def lines(text: str) -> str:
-    """Return text without control characters, with its line ends."""
+    """Return text without control characters; line ends stay."""
     return text.translate(_LINES)
 
 
@@ -37,7 +38,7 @@ def write(text: str) -> None:
 
 
 def first_sentence(home: str) -> str:
-    """Read the first line of the docstring of ``module:name``, without importing it."""
+    """Return the first docstring line of ``module:name`` without importing it."""
     module, _, name = home.partition(":")
     loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
     for node in ast.parse(loader.get_source(module) or "").body:

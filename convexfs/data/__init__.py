@@ -1,7 +1,6 @@
-"""Data: files, generators and bundled sets as checked, scalable samples.
+"""Data sets: read files, generate data or load bundled sets, checked and ready to scale.
 
-The names below are loaded when first used, as those of convexfs itself; whatever else is
-needed is imported from the file that has it.
+The names below are loaded when first used. Import everything else from the module that defines it.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Samples and labels, checked and put together to a data set."""
+"""Check samples and labels, and combine them to a data set."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -51,7 +51,7 @@ def make_dataset(
     mixed: bool = False,
     categorical: Sequence[str] = (),
 ) -> Dataset:
-    """Check samples and labels and put them together.
+    """Check samples and labels, and combine them to a data set.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def make_dataset(
 
 
 def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target: str) -> list[int]:
-    """Return the positions of the features that are left without those named in ``drop``."""
+    """Return the indices of the features that are not named in ``drop``."""
     dropped, known = [drop] if isinstance(drop, str) else list(drop), set(names)
     for name in dropped:
         if name == target and name not in known:

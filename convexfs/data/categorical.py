@@ -1,4 +1,4 @@
-"""What the columns of a table are: numbers, or categories that become codes."""
+"""Detect categorical columns of a table and encode their values as codes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from convexfs.data.validation import (
 )
 from convexfs.errors import InputError
 
-#: The code of a value that was not there when the codes were made: it differs from all.
+#: Code of a value that did not occur when the codes were made; it differs from all others.
 _UNKNOWN = -1.0
 
 
@@ -27,13 +27,13 @@ Hint = Callable[[Sequence[TextColumn]], str]
 
 
 def name_it(_: Sequence[TextColumn]) -> str:
-    """Say how a column of text becomes a category of an estimator."""
+    """Return a hint on how to declare a text column categorical for an estimator."""
     return "; what is a category must be named in categorical_features"
 
 
 @dataclass(frozen=True)
 class Coding:
-    """Which columns are categories, and what their codes stand for.
+    """The categorical columns, and the values behind their codes.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Coding:
     values: Mapping[int, Any]
 
     def coded(self, X: Any, where: str, hint: Hint = name_it) -> Any:
-        """Put codes for the categories of a table; NaN stands for what is missing.
+        """Encode the categories of a table; missing values become NaN.
 
         Raises
         ------
@@ -106,7 +106,7 @@ def coding_of(X: Any, categorical_features: Any, where: str) -> Coding:
 def mixed_table(
     X: Any, names: Sequence[str] | None, named: Sequence[str], where: str
 ) -> tuple[np.ndarray, dict[int, tuple[str, ...]], list[str]]:
-    """Make a matrix of a table that may hold categories and missing values.
+    """Convert a table that may hold categories and missing values to a matrix.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def mixed_table(
 
 
 def is_category(column: Any) -> bool:
-    """Whether a column is pandas' categorical, or text of few values."""
+    """Return whether a column has pandas' categorical type, or is text with few values."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -169,27 +169,27 @@ def is_category(column: Any) -> bool:
         return False
     numbers: Any = pd.to_numeric(cells, errors="coerce")
     if numbers.notna().any():
-        return False  # numbers, of which some are not written as such
+        return False  # The column holds numbers, some of them written in another way.
     return few_values(cells.nunique(), len(cells))
 
 
 def has_missing(X: np.ndarray) -> bool:
-    """Whether a cell is NaN; works through blocks of rows."""
+    """Return whether any cell is NaN; works in blocks of rows."""
     return X.dtype.kind == "f" and any(np.isnan(X[rows]).any() for rows in row_blocks(X))
 
 
 def check_not_infinite(X: np.ndarray, where: str, names: Sequence[str] | None) -> None:
-    """Raise if a cell is infinite; NaN may be."""
+    """Raise if a cell is infinite; NaN is allowed."""
     for rows in row_blocks(X):
         if np.isinf(X[rows]).any():
             check_finite(np.where(np.isnan(X), 0.0, X), where, names)
 
 
 def _may_hold_categories(X: Any, where: str) -> bool:
-    """Whether a table has cells that are not plainly numbers."""
+    """Return whether a table may have cells that are not numbers."""
     if hasattr(X, "dtypes") and hasattr(X, "iloc"):
         return any(getattr(kind, "kind", "O") not in "biufc" for kind in X.dtypes)
-    # Whatever has a type is not looked into: it may be sparse, or larger than memory.
+    # Typed arrays are not inspected: they may be sparse, or larger than memory.
     kind = getattr(X, "dtype", None)
     return getattr(as_array(X, where).dtype if kind is None else kind, "kind", "f") in "OSU"
 

@@ -1,4 +1,4 @@
-"""From where to where the columns go: too far, hardly at all, or nowhere."""
+"""Check the ranges of columns: overflow, underflow and constant columns."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from convexfs.data.sparse import column_ends as sparse_ends
 from convexfs.data.validation import column_label, row_blocks
 from convexfs.errors import InputError
 
-#: Methods sum fourth powers of differences over samples and features: for numbers beyond
-#: these bounds such sums overflow, or vanish.
+#: Methods sum fourth powers of differences over samples and features. Numbers beyond these bounds
+#: would make such sums overflow or underflow.
 LARGEST, SMALLEST_SPREAD = 1e60, 1e-60
 _CURE = "rescale the features, such as to mean 0 and deviation 1"
 
@@ -20,7 +20,7 @@ _CURE = "rescale the features, such as to mean 0 and deviation 1"
 def check_range(
     X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Raise if powers of differences would overflow or vanish; return the constant columns.
+    """Raise if powers of differences would overflow or underflow; return the constant columns.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def check_ends(
     where: str = "X",
     feature_names: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Do what :func:`check_range` does, of columns whose least and largest values are known."""
+    """Do the same as :func:`check_range`, from known minima and maxima of the columns."""
     _refuse_overflow(low, high, where, feature_names)
     spread = (high.astype(np.float64) - low.astype(np.float64)).max()
     if 0 < spread < SMALLEST_SPREAD:
@@ -63,12 +63,12 @@ def check_ends(
 def check_largest(
     X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> None:
-    """Raise if a value is beyond ``LARGEST``: for samples to be compared with others."""
+    """Raise if a value exceeds ``LARGEST``, in samples that are compared with others."""
     _refuse_overflow(*column_ends(X), where, feature_names)
 
 
 def constant_columns(X: np.ndarray) -> np.ndarray:
-    """Tell which columns have a single value, missing ones aside, as a bool array."""
+    """Return a mask of the columns with a single value; missing values are ignored."""
     low, high = column_ends(X)
     constant = low == high
     for j in np.flatnonzero(low != low):
@@ -78,7 +78,7 @@ def constant_columns(X: np.ndarray) -> np.ndarray:
 
 
 def varying_columns(X: np.ndarray) -> np.ndarray:
-    """Return the positions of the columns that vary; that of the first one, if none does."""
+    """Return the indices of the columns that vary, or of the first column if none does."""
     varying = np.flatnonzero(~constant_columns(X))
     return varying if len(varying) else np.arange(1)
 
@@ -97,7 +97,7 @@ def _refuse_overflow(
 
 
 def column_ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each column; NaN if one is missing."""
+    """Return minimum and maximum of each column; NaN if a value is missing."""
     if issparse(X):
         return sparse_ends(X)
     low, high = X[0].copy(), X[0].copy()
@@ -107,9 +107,9 @@ def column_ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-#: Columns looked at together.
+#: Columns that are processed together.
 _WIDTH = 1024
-#: What programs around PLINK write for a genotype that is missing.
+#: Code of a missing genotype in programs around PLINK.
 _PLINK_MISSING = -9
 
 
@@ -122,7 +122,7 @@ def check_columns(source: ColumnSource, where: str, map: Callable[..., Any] = ma
 
 
 def _block_ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each column; NaN of one that has NaN."""
+    """Return minimum and maximum of each column; NaN if it contains NaN."""
     pairs = [(part.min(axis=0), part.max(axis=0)) for part in parts(block.open(), _WIDTH)]
     return np.concatenate([low for low, _ in pairs]), np.concatenate([high for _, high in pairs])
 

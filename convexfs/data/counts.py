@@ -1,4 +1,4 @@
-"""Counts, as of reads or molecules: how to detect and to normalise them."""
+"""Detect and normalise count data, such as sequencing reads."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,15 +11,15 @@ from convexfs.errors import InputError, check_choice
 
 #: Ways to normalise counts.
 NORMALIZATIONS = ("log1p-cpm",)
-#: Report about normalised counts.
+#: Report text about normalised counts.
 LOG1P = "counts are normalised: log(1 + counts per million) of each sample"
 _MILLION = 1e6
-#: Counts of reads have larger values than these, and at least so many features.
+#: Count data have at least one value this large, and at least this many features.
 _LARGE, _FEATURES = 20, 50
 
 
 def looks_like_counts(X: Any) -> bool:
-    """Return whether these are integers of at least 0, some of them large, of many features."""
+    """Return whether X looks like counts: nonnegative integers, some large, of many features."""
     values = X.data if issparse(X) else X
     if X.shape[1] < _FEATURES or not values.size or not values.max() > _LARGE:
         return False
@@ -27,7 +27,7 @@ def looks_like_counts(X: Any) -> bool:
 
 
 def normalize_counts(data: Dataset, how: str) -> Dataset:
-    """Return log(1 + counts per million): each sample is divided by its sum first.
+    """Return log(1 + counts per million), after dividing each sample by its sum.
 
     Samples without any count stay 0.
 

@@ -14,14 +14,14 @@ import numpy as np
 from convexfs.data.out_of_core import ALIGNED, PIECE_BYTES, ColumnSource, Window, rounded_up
 from convexfs.errors import InputError, RunError
 
-#: Results that are added up in one place.
+#: Number of partial results that are added in one place.
 _FAN = 8
-#: A chunk on a worker: its future and the number of its first column.
+#: A chunk on a worker: its future and the index of its first column.
 _Chunk = tuple[Any, int]
 
 
 def on_workers(X: Any) -> "DaskColumns | None":
-    """Return a dask array as columns on the workers of the current client, if there is one."""
+    """Return a dask array as columns on the workers of the current client; None without one."""
     try:
         from distributed import default_client  # pyright: ignore[reportMissingImports]
 
@@ -70,7 +70,7 @@ class DaskColumns(ColumnSource):
 
     def reduce(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> Any:
         sums = self._submitted(_sum, self._chunks, function)
-        while len(sums) > _FAN:  # workers add up what others have, that one client need not
+        while len(sums) > _FAN:  # Workers add partial sums, to relieve the client.
             groups = [sums[start : start + _FAN] for start in range(0, len(sums), _FAN)]
             sums = [self._client.submit(_total, group, pure=False) for group in groups]
         return _total(self._fetched(sums))
@@ -92,7 +92,7 @@ class DaskColumns(ColumnSource):
     def _everywhere(
         self, task: Callable[..., Any], chunks: Sequence[_Chunk], told: Any
     ) -> list[Any]:
-        """Return ``task(chunks, starts, told)`` of every worker, over those it has."""
+        """Run ``task(chunks, starts, told)`` on every worker, over the chunks it has."""
         return self._fetched(self._submitted(task, chunks, told))
 
     def _submitted(
@@ -105,7 +105,7 @@ class DaskColumns(ColumnSource):
         return [
             self._client.submit(
                 task, [chunk for chunk, _ in own], [start for _, start in own], told,
-                # Where the chunks are; elsewhere if that worker is gone.
+                # Prefer the worker that has the chunks; use another if it is gone.
                 workers=worker or None, allow_other_workers=bool(worker), pure=False,
             )
             for worker, own in homes.items()
@@ -116,7 +116,7 @@ class DaskColumns(ColumnSource):
             found = self._client.gather(futures)
         except (InputError, MemoryError):
             raise
-        # Dask has many error classes for workers and data that are gone.
+        # Dask raises many error classes for lost workers and lost data.
         except Exception as error:
             raise RunError(
                 f"the columns on dask's workers cannot be read ({type(error).__name__}: {error}); "
@@ -126,7 +126,7 @@ class DaskColumns(ColumnSource):
         return found
 
     def _homes(self, chunks: Sequence[_Chunk]) -> dict[str, list[_Chunk]]:
-        """Return the chunks by the worker that has them now; those that have gone by none."""
+        """Return the chunks by the worker that has them now; lost chunks are under None."""
         owners = self._client.who_has([chunk for chunk, _ in chunks])
         owners = {str(key): workers for key, workers in owners.items()}
         homes: dict[str, list[_Chunk]] = {}
@@ -143,7 +143,7 @@ def _size(value: Any) -> int:
 
 
 def _window(chunk: np.ndarray, start: int) -> Window:
-    """Return a chunk whose first column is column `start` of all."""
+    """Return a chunk as a window whose first column has index `start`."""
     wanted = PIECE_BYTES // max(1, chunk.shape[0] * chunk.dtype.itemsize)
     return Window(chunk, 0, chunk.shape[1], rounded_up(wanted, ALIGNED), chunk.shape[0], start)
 
@@ -176,7 +176,7 @@ def _each(
 def _cut(
     chunks: list[np.ndarray], starts: list[int], index: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of the columns asked for are here, and these."""
+    """Return a mask of the requested columns that are in these chunks, and those columns."""
     places, columns = [], []
     for chunk, start in zip(chunks, starts, strict=True):
         here = np.flatnonzero((index >= start) & (index < start + chunk.shape[1]))

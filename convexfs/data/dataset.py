@@ -1,4 +1,4 @@
-"""A set of labelled samples, checked once; imputed and scaled without looking at test rows."""
+"""The data set class: labelled samples, with imputation and scaling fitted to training rows."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def fill_missing(
     names: Sequence[str],
     left: Sequence[int] = (),
 ) -> np.ndarray:
-    """Fill NaN by the median of its feature, or by the mean over the five nearest samples.
+    """Impute NaN by the feature's median, or by the mean of the five nearest samples.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def fill_missing(
 
 
 def _root_mean_square(X: np.ndarray) -> np.ndarray:
-    # einsum squares and sums in one pass: no second matrix of X's size
+    # einsum squares and sums in one pass, without a second matrix of X's size.
     return np.sqrt(np.einsum("ij,ij->j", X, X) / X.shape[0])
 
 
 _Statistic = Callable[[np.ndarray], np.ndarray]
-#: What is subtracted, and what the difference is then divided by.
+#: Shift and divisor of each scaling.
 SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
     zip(
         SCALE_NAMES,
@@ -83,7 +83,7 @@ SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
 
 
 def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
-    """Shift and divide each feature by what the rows `fit` show.
+    """Shift and divide each feature by statistics of the rows `fit`.
 
     Missing values stay missing, and those that are there make the scale; see
     :meth:`convexfs.data.dataset.Dataset.scaled`.
@@ -108,7 +108,7 @@ def _shifted_and_divided(
 ) -> np.ndarray:
     seen = X[fit]
     shift = centre(seen)
-    # the mean of equal values can be off by a rounding error, and that would be scaled up
+    # The mean of equal values can be off by a rounding error, which scaling would amplify.
     constant = seen.min(axis=0) == seen.max(axis=0)
     shift[constant] = seen[0, constant]
     Z = X - shift
@@ -118,7 +118,7 @@ def _shifted_and_divided(
     return Z
 
 
-#: What columns of gene symbols are called.
+#: Usual names of gene symbol columns.
 _SYMBOLS = frozenset({
     "symbol", "symbols", "gene_symbol", "gene_symbols", "gene symbol", "hugo_symbol", "gene_name",
     "gene_short_name", "genename", "gene", "identifier", "feature_name", "name", "hgnc_symbol",
@@ -193,7 +193,7 @@ class Dataset:
 
     @cached_property
     def is_mixed(self) -> bool:
-        """Whether there are categories or missing values, which few methods take."""
+        """Return whether there are categories or missing values, which few methods accept."""
         return bool(self.categories) or bool(np.isnan(self.X.sum(axis=0)).any())
 
     @property
@@ -223,18 +223,18 @@ class Dataset:
 
     @property
     def numeric(self) -> bool:
-        """Whether the target is a number and no class."""
+        """Return whether the target is numeric."""
         return not self.class_names
 
     @property
     def symbols(self) -> tuple[str, ...] | None:
-        """Gene symbols or other short names of the features, if their metadata have any."""
+        """Return gene symbols or other short names of the features, if their metadata have any."""
         name = symbol_column(self.feature_metadata)
         return None if name is None else self.feature_metadata[name]
 
     @cached_property
     def full_names(self) -> tuple[str, ...]:
-        """Names of the features, each with its symbol in parentheses if it has another one."""
+        """Return the names of the features, each with its symbol in parentheses if it differs."""
         if self.symbols is None:
             return self.feature_names
         both = zip(self.feature_names, self.symbols, strict=True)
@@ -242,17 +242,17 @@ class Dataset:
 
     @property
     def labels(self) -> np.ndarray:
-        """Class name of each row, or its number."""
+        """Return the class name of each row, or its number."""
         return self.y if self.numeric else np.asarray(self.class_names)[self.y]
 
     @property
     def training(self) -> "Dataset":
-        """The training rows; all of them if there is no split."""
+        """Return the training rows; all rows if there is no split."""
         return self if self.split is None else self.subset(self.split == 0)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of samples, class codes and split, wherever they were read from.
+        """Return the SHA-256 of samples, class codes and split, independent of their source.
 
         Names do not count, nor does a split without test rows: no result depends on them.
         """
@@ -266,7 +266,7 @@ class Dataset:
         return digest.hexdigest()
 
     def scaled(self, how: str | None = None, fit_rows: Any = None) -> "Dataset":
-        """Shift and divide each feature by what the fitting rows show.
+        """Shift and divide each feature by statistics of the rows `fit_rows`.
 
         With mean m and standard deviation s (divisor n), or minimum a and maximum b,
         of a feature over the fitting rows::
@@ -342,7 +342,7 @@ class Dataset:
     def _fitting_rows(self, rows: Any) -> Any:
         if rows is None and self.split is not None:
             rows = self.split == 0
-        # a slice is a view: scaling on all rows copies nothing
+        # A slice is a view, so that scaling on all rows copies nothing.
         fit = slice(None) if rows is None else _positions(rows, self.n_samples, "fit_rows")
         if self.X[fit].shape[0] == 0:
             raise InputError(f"{self.name} has no rows to fit the scaling on; give some fit_rows")
@@ -350,7 +350,7 @@ class Dataset:
 
 
 def symbol_column(names: Iterable[str]) -> str | None:
-    """Return the first of these names of columns that gene symbols have; None if there is none."""
+    """Return the first column name that usually holds gene symbols, or None."""
     return next((name for name in names if name.lower() in _SYMBOLS), None)
 
 
@@ -369,7 +369,7 @@ def _positions(chosen: Any, count: int, what: str) -> np.ndarray:
 
 
 def check_length(values: np.ndarray, count: int, where: str, of: str = "rows") -> None:
-    """Raise unless there is a value for each of so many rows."""
+    """Raise unless `values` has one value per row."""
     if values.shape[0] != count:
         raise InputError(f"{where} has {values.shape[0]} values for {count} {of}; give one each")
 

@@ -280,7 +280,7 @@ def ring(n: int = 300, noise: int = 0, seed: int = 0) -> Dataset:
     return _assemble("ring", X, y, noise, seed)
 
 
-#: Rows and columns that a generator makes of its parameters.
+#: Number of rows and columns that each generator makes for its parameters.
 _SHAPES: dict[Callable[..., Dataset], Callable[..., tuple[int, int]]] = {
     spiral: lambda n, noise, **_: (2 * n, 2 + noise),
     twonorm: lambda n, noise, **_: (n, _NORM_DIMENSION + noise),
@@ -293,14 +293,14 @@ _SHAPES: dict[Callable[..., Dataset], Callable[..., tuple[int, int]]] = {
     product: lambda n, noise, **_: (n, 2 + noise),
     ring: lambda n, noise, **_: (n, 2 + noise),
 }
-#: Measured peaks, in bytes: what a cell takes with the draws it is made of, and a name.
+#: Measured peak memory in bytes: per cell with its random draws, and per name.
 _CELL, _NAME = 32, 150
 
 
 def check_size(
     generator: Callable[..., Dataset], parameters: Mapping[str, Any], what: str, limit: ReadLimit
 ) -> None:
-    """Raise if the generator would make more than the limit allows of these parameters."""
+    """Raise if these parameters would make a data set larger than the limit."""
     arguments = inspect.signature(generator).bind(**parameters)
     arguments.apply_defaults()
     rows, columns = _SHAPES[generator](**arguments.arguments)

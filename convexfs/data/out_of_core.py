@@ -1,10 +1,9 @@
-"""Columns from anywhere: matrices that are read a few columns at a time, where they lie.
+"""Out-of-core matrices: read a few columns at a time from where they are stored.
 
-Anything with a ``shape`` and slices ``[:, start:stop]`` will do: memory maps, arrays of h5py
-and zarr, the X of a backed AnnData, bed-reader's genotypes, dask arrays, a class of your
-own. Values are read, never written, and never all at once: a pass holds at most
-:data:`PIECE_BYTES` of them for each thread, or 128 columns or one chunk of the file if
-these are more.
+Any object with a ``shape`` and slices ``[:, start:stop]`` works: memory maps, arrays of h5py and
+zarr, the X of a backed AnnData, bed-reader's genotypes, dask arrays, or a class of your own. Values
+are read, never written, and never all at once: a pass holds at most :data:`PIECE_BYTES` of them per
+thread, or 128 columns or one chunk of the file if these are larger.
 """
 
 from abc import ABC, abstractmethod
@@ -16,19 +15,19 @@ import numpy as np
 
 from convexfs.errors import InputError
 
-#: Read at a time.
+#: Bytes that are read at a time.
 PIECE_BYTES = 2**25
-#: Sums are taken over so many columns at a time, counted from the first of all: however a
-#: matrix is cut, they are then rounded alike.
+#: Sums run over this many columns at a time, counted from the first column of all, so that every
+#: partition of a matrix gives the same rounding.
 ALIGNED = 128
-#: Fewest columns of a block, and most blocks of a pass: each block has its own result.
+#: Fewest columns per block, and most blocks per pass: each block has its own result.
 _LEAST, _MOST_BLOCKS = 1024, 64
-#: Missing genotypes as bed-reader gives them.
+#: bed-reader's code of a missing genotype.
 _BED_MISSING = -127
 
 
 class ColumnSource(ABC):
-    """A matrix of samples whose columns are elsewhere.
+    """A matrix of samples whose columns are stored outside of memory.
 
     Attributes
     ----------
@@ -53,20 +52,20 @@ class ColumnSource(ABC):
         return self.take(np.arange(self.shape[1])[columns])
 
     def copy(self) -> "ColumnSource":
-        """Return itself: what lies elsewhere is not copied."""
+        """Return the object itself: stored columns are not copied."""
         return self
 
     def spreads(self) -> np.ndarray:
-        """Return the largest difference of each column."""
+        """Return the range (maximum minus minimum) of each column."""
         return np.concatenate(self.gather(_spreads))
 
     @abstractmethod
     def take(self, index: np.ndarray) -> np.ndarray:
-        """Return some columns, in the order asked for."""
+        """Return some columns in the given order."""
 
     @abstractmethod
     def gather(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> list[Any]:
-        """Return ``function(block)`` of every block, in the order of the columns."""
+        """Return ``function(block)`` for every block, in column order."""
 
     @abstractmethod
     def reduce(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> Any:
@@ -75,15 +74,15 @@ class ColumnSource(ABC):
 
 @dataclass(frozen=True)
 class Window:
-    """A range of columns of something that can be sliced: a block of a pass."""
+    """A range of columns of a sliceable matrix: one block of a pass."""
 
     matrix: Any
     start: int
     stop: int
-    #: Columns of the window that are read at a time.
+    #: Number of columns that are read at a time.
     piece: int
     n_samples: int
-    #: Number of the matrix's first column among all columns.
+    #: Index of the matrix's first column among all columns.
     origin: int = 0
 
     @property
@@ -94,7 +93,7 @@ class Window:
         return self
 
     def parts(self, width: int) -> Iterator[np.ndarray]:
-        """Yield the columns, at most `width` at a time."""
+        """Yield the columns in parts of at most `width`."""
         start = self.start
         while start < self.stop:
             beyond = (self.origin + start) % ALIGNED
@@ -104,18 +103,18 @@ class Window:
 
 
 def ranges(n_features: int) -> list[tuple[int, int]]:
-    """Return the ranges of columns that a pass visits, as many for any number of workers."""
+    """Return the column ranges of a pass, independent of the number of workers."""
     size = rounded_up(max(_LEAST, -(-n_features // _MOST_BLOCKS)), ALIGNED)
     return [(start, min(start + size, n_features)) for start in range(0, n_features, size)]
 
 
 def rounded_up(number: int, step: int) -> int:
-    """Return the next multiple of `step`."""
+    """Round up to the next multiple of `step`."""
     return -(-number // step) * step
 
 
 def parts(columns: Any, width: int) -> Iterator[np.ndarray]:
-    """Yield the columns of an array or a window, at most `width` at a time."""
+    """Yield the columns of an array or a window in parts of at most `width`."""
     if isinstance(columns, Window):
         yield from columns.parts(width)
         return
@@ -131,8 +130,8 @@ def _spreads(block: Any) -> np.ndarray:
 def read(matrix: Any, start: int, stop: int, n_samples: int) -> np.ndarray:
     """Read a range of columns as an array of numbers."""
     found = matrix[:, start:stop]
-    if hasattr(found, "toarray"):  # of a sparse matrix
-        found = found.toarray(order="C")  # as arrays are, so that sums are rounded alike
+    if hasattr(found, "toarray"):  # A slice of a sparse matrix.
+        found = found.toarray(order="C")  # C order as for arrays, so that sums round alike.
     found = np.asarray(found)
     if found.shape != (n_samples, stop - start):
         raise InputError(
@@ -152,19 +151,19 @@ class SlicedColumns(ColumnSource):
         self.dtype = read(matrix, 0, min(1, n_features), n_samples).dtype
         if self.dtype.kind not in "biuf":
             raise InputError(f"Input X: a {type(matrix).__name__} of {self.dtype}, not of numbers")
-        #: Columns that a file keeps together: they are read together.
+        #: Columns per chunk of the file: a chunk is read as a whole.
         self._chunk = _chunk_width(matrix, n_features)
         wanted = PIECE_BYTES // max(1, n_samples * self.dtype.itemsize)
         self._piece = rounded_up(max(self._chunk, wanted - ALIGNED + 1), ALIGNED)
 
     @property
     def in_memory(self) -> np.ndarray | None:
-        """The array itself, where that is what is sliced."""
+        """Return the array itself if it is in memory, else None."""
         held = isinstance(self.matrix, np.ndarray) and not isinstance(self.matrix, np.memmap)
         return self.matrix if held else None
 
     def blocks(self) -> list[Window]:
-        """Return ranges of columns, as many for any number of workers."""
+        """Return ranges of columns, independent of the number of workers."""
         n_samples, n_features = self.shape
         return [
             Window(self.matrix, start, stop, self._piece, n_samples)
@@ -178,7 +177,7 @@ class SlicedColumns(ColumnSource):
         taken = np.empty((self.shape[0], len(index)), self.dtype)
         order = np.argsort(index, kind="stable")
         home = index[order] // self._chunk
-        # Of what is kept together the span that is asked for is read once.
+        # Read the span of requested columns within a chunk once.
         for places in np.split(order, np.flatnonzero(np.diff(home)) + 1):
             if len(places):
                 first, last = int(index[places[0]]), int(index[places[-1]])
@@ -198,7 +197,7 @@ class SlicedColumns(ColumnSource):
 
 
 class Genotypes:
-    """PLINK's genotypes as 0, 1, 2 and -127 for missing, read a range of columns at a time."""
+    """PLINK's genotypes as 0, 1, 2 and -127 for missing, read in ranges of columns."""
 
     def __init__(self, file: Any):
         self.file, self.shape = file, (int(file.iid_count), int(file.sid_count))
@@ -208,7 +207,7 @@ class Genotypes:
 
 
 def column_source(X: Any) -> ColumnSource | None:
-    """Return samples as columns that lie elsewhere; None if they are an ordinary table."""
+    """Wrap samples that are stored elsewhere as columns; return None for ordinary tables."""
     if isinstance(X, ColumnSource):
         return X
     if hasattr(X, "iid_count") and hasattr(X, "sid_count"):
@@ -223,7 +222,7 @@ def column_source(X: Any) -> ColumnSource | None:
 
 
 def _sliceable(X: Any) -> bool:
-    """Whether this is a matrix but neither an array, a table nor a sparse matrix in memory."""
+    """Return whether X is a matrix but neither array, table nor sparse matrix in memory."""
     known = ("iloc", "columns", "__dataframe__", "tocsr", "__array_interface__")
     shape = getattr(X, "shape", None)
     return (
@@ -238,7 +237,7 @@ def _sliceable(X: Any) -> bool:
 
 
 def _chunk_width(matrix: Any, n_features: int) -> int:
-    """Columns that a file keeps together, as h5py, zarr and dask report; 1 if unknown."""
+    """Return the columns per chunk, as h5py, zarr and dask report it; 1 if unknown."""
     chunks = getattr(matrix, "chunks", None)
     if not isinstance(chunks, tuple) or len(chunks) != 2:
         return 1

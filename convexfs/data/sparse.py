@@ -1,4 +1,4 @@
-"""Checks and scales of sparse matrices, none of which makes them dense."""
+"""Check and scale sparse matrices without making them dense."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +10,12 @@ from convexfs.data.readers.options import Reading
 from convexfs.data.validation import check_shape, column_label
 from convexfs.errors import InputError
 
-#: Bytes that the name of a feature takes, and a stored number with its place.
+#: Bytes per feature name, and per stored number with its index.
 _NAME, _STORED = 150, 16
 
 
 def stored_or_dense(X: Any, reading: Reading, name: str) -> Any:
-    """Return what a file stores sparse as it is, if that may be, else as a dense matrix."""
+    """Return a sparse matrix as it is if the reading options allow it, else dense."""
     if not sparse.issparse(X):
         return X
     check_stored(X.shape, X.nnz, reading, name)
@@ -23,7 +23,7 @@ def stored_or_dense(X: Any, reading: Reading, name: str) -> Any:
 
 
 def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str) -> None:
-    """Raise if a sparse matrix of so many stored numbers becomes more than may be read."""
+    """Raise if a sparse matrix of so many stored numbers exceeds the limit of reading."""
     rows, columns = shape
     if reading.sparse:
         reading.limit.check(_STORED * stored + _NAME * columns, f"{name}, of {columns} features,")
@@ -36,8 +36,8 @@ def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str)
 
 
 def sparse_method_names() -> str:
-    """Name what ``convexfs select`` fits to sparse samples as they are."""
-    from convexfs.methods import estimator_homes  # a higher layer, loaded for the message only
+    """Return the names of the methods that ``convexfs select`` fits to sparse samples."""
+    from convexfs.methods import estimator_homes  # A higher layer, imported for the message only.
 
     models = {name: home.estimator(name) for name, home in estimator_homes().items()}
     return ", ".join(
@@ -48,7 +48,7 @@ def sparse_method_names() -> str:
 
 
 def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> Any:
-    """Turn sparse samples into a float64 matrix by rows, in order and without copies."""
+    """Convert sparse samples to a float64 CSR matrix with sorted, unique indices."""
     check_shape(X.shape, where, feature_names)
     if X.dtype.kind not in "biuf":
         raise InputError(f"{where} holds no real numbers in its sparse matrix; pass some")
@@ -58,7 +58,7 @@ def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> An
 
 
 def content(X: Any) -> bytes:
-    """Return the content of a sparse matrix as bytes, equal for equal matrices."""
+    """Return the content of a sparse matrix as bytes; equal matrices give equal bytes."""
     X = sparse.csr_array(X, copy=True)
     X.eliminate_zeros()
     X.sort_indices()
@@ -87,13 +87,13 @@ def check_sparse_finite(
 
 
 def column_ends(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each column, its zeros included."""
+    """Return minimum and maximum of each column, including its zeros."""
     X = sparse.csc_array(X)
     return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
 
 
 def standard_deviation(X: Any) -> np.ndarray:
-    """Of each column, its zeros included; 0 where it is constant."""
+    """Return the standard deviation of each column, including its zeros; 0 if constant."""
     X = sparse.csc_array(X)
     n, filled = X.shape[0], np.diff(X.indptr)
     low, high = column_ends(X)
@@ -106,7 +106,7 @@ def standard_deviation(X: Any) -> np.ndarray:
 
 
 def divided(X: Any, how: str, fit: Any) -> Any:
-    """Divide each column by what the rows `fit` show; nothing is subtracted, so zeros stay.
+    """Divide each column by statistics of the rows `fit`; zeros stay zeros.
 
     By the standard deviation ("zscore"), or by the largest minus the least value ("minmax").
     All differences between rows are those of the dense scaling, which shifts as well.
@@ -118,7 +118,7 @@ def divided(X: Any, how: str, fit: Any) -> Any:
         low, high = column_ends(seen)
         span = high - low
     span = np.where(span > 0, span, 1.0)
-    # Not a product with a diagonal matrix, which would leave indices out of order.
+    # A product with a diagonal matrix would leave the indices unsorted.
     out = sparse.csc_array(X, dtype=np.float64, copy=True)
     out.data /= np.repeat(span, np.diff(out.indptr))
     return out.tocsr()

@@ -1,6 +1,6 @@
-"""One door for all data: a path, a generator, a bundled set or the data folder.
+"""Load data by a spec: a path, a generator, a bundled set or a name in the data folder.
 
-What reads or makes them is imported when it is needed: the names alone cost nothing.
+Readers and generators are imported when needed.
 """
 
 import csv
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from convexfs.data.dataset import Dataset
 
 DATA_FOLDER_VARIABLE = "CONVEXFS_DATA"
-#: Functions of convexfs.data.generators.
+#: Names of the functions in convexfs.data.generators.
 GENERATORS = (
     "spiral",
     "twonorm",
@@ -36,7 +36,7 @@ GENERATORS = (
     "product",
     "ring",
 )
-#: Names of scikit-learn's bundled sets, and its functions that load them.
+#: Names of scikit-learn's bundled sets, and the functions that load them.
 BUNDLED = {
     "iris": "load_iris",
     "wine": "load_wine",
@@ -52,7 +52,7 @@ P = ParamSpec("P")
 def _takes_options(
     options: Callable[P, ReadOptions],
 ) -> Callable[[Callable[[Any, ReadOptions], "Dataset"]], Callable[Concatenate[Any, P], "Dataset"]]:
-    """Give a function of data and options the parameters of these options."""
+    """Add these options to the signature of a function of data and options."""
 
     def decorate(function: Callable[[Any, ReadOptions], "Dataset"]) -> Any:
         spec = inspect.Parameter("spec", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -169,7 +169,7 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
 
 
 def check_source(spec: str) -> None:
-    """Raise unless a spec names a file, a generator or a set; nothing is read or imported."""
+    """Raise unless a spec names a file, a generator or a bundled set; nothing is read."""
     text = spec if os.path.exists(os.path.expanduser(spec)) else split_spec(spec)[0]
     path, name = _matrix_in(os.path.expanduser(text)), text.partition(":")[0]
     if os.path.isfile(path) or (name == "data" and name != text):
@@ -204,7 +204,7 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
 
 
 def _normalized(data: "Dataset", reading: Reading) -> "Dataset":
-    """Return counts as the user wants them; report counts that are taken as they are."""
+    """Normalise counts as requested; report counts that are used unnormalised."""
     from convexfs.data.counts import looks_like_counts, normalize_counts
 
     if reading.normalize is not None:
@@ -317,7 +317,7 @@ def _in_data_folder(name: str, data_dir: Any) -> Path:
 
 
 def _matrix_in(path: str) -> str:
-    """Return the matrix of a folder that 10x's Cell Ranger wrote; any other path as it is."""
+    """Return the matrix file in a folder of 10x's Cell Ranger; other paths unchanged."""
     matrices = (os.path.join(path, name) for name in ("matrix.mtx", "matrix.mtx.gz"))
     return next(filter(os.path.isfile, matrices), path)
 
@@ -369,7 +369,7 @@ def split_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def renamed(spec: str, name: str) -> str:
-    """Return the words of a spec with another name.
+    """Return a spec with another name and the same options.
 
     >>> renamed("lab.csv --drop age", "here/lab.csv")
     'here/lab.csv --drop age'
@@ -378,5 +378,5 @@ def renamed(spec: str, name: str) -> str:
 
 
 def listed(text: str) -> list[str]:
-    """Split names at commas; one with a comma in it is quoted, as in a csv file's header."""
+    """Split names at commas; names that contain a comma are quoted as in csv."""
     return next(csv.reader([text], skipinitialspace=True), [])

@@ -1,6 +1,6 @@
-"""Infer whether a target holds classes or numbers; raise where that is ambiguous.
+"""Infer whether a target is categorical or numeric; raise if it is ambiguous.
 
-numpy is imported where it is needed: commands that read no data start without it.
+numpy is imported on use, so that commands without data start faster.
 """
 
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from convexfs.errors import InputError, check_choice
 if TYPE_CHECKING:
     import numpy as np
 
-#: What a target may hold.
+#: The kinds of targets.
 CLASSES, NUMBERS = "classes", "numbers"
 KINDS = (CLASSES, NUMBERS)
-#: Integers of more different values than this are hardly classes, nor are those of more
-#: than a few values that have few samples each.
+#: Integers with more distinct values than this are not taken for classes, nor are integers with
+#: more than a few values that have few samples each.
 _MOST_VALUES, _FEW_VALUES, _SAMPLES_EACH = 20, 8, 5
-#: Codes of classes begin with 0 or 1 and leave few numbers out.
+#: Class codes begin with 0 or 1, and the largest is below this multiple of their number.
 _FIRST_CODES, _LEFT_OUT = (0, 1), 2
 
 
@@ -41,13 +41,13 @@ def check_single_target(target: Any, columns: Iterable[str] = ()) -> None:
 
 
 def check_kind(kind: Any) -> None:
-    """Raise unless `kind` is "classes", "numbers" or None, which means: infer it."""
+    """Raise unless `kind` is "classes", "numbers" or None (infer)."""
     if kind is not None:
         check_choice("kind of target", kind, KINDS)
 
 
 def require_kind(name: str, numeric: bool, kind: str | None) -> None:
-    """Raise if the target of the data called `name` is not of this kind, unless it is None."""
+    """Raise if the target of the data `name` is not of this kind; None allows both."""
     if kind == CLASSES and numeric:
         raise InputError(
             f"{name} has numbers for a target, where classes are needed: for numbers there are "
@@ -69,7 +69,7 @@ def looks_measured(values: "np.ndarray") -> bool:
 
 
 def are_codes(values: "np.ndarray") -> bool:
-    """Return whether integers number the classes without large gaps."""
+    """Return whether integers are consecutive class codes, or nearly so."""
     import numpy as np
 
     different = np.unique(values)
@@ -77,7 +77,7 @@ def are_codes(values: "np.ndarray") -> bool:
 
 
 def measured_error(values: "np.ndarray", where: str, insist: str) -> InputError:
-    """Return the error for integers that look measured; it names regressors and the way out."""
+    """Return the error for integer targets that look measured, with regressors and the remedy."""
     import numpy as np
 
     return InputError(
@@ -88,8 +88,8 @@ def measured_error(values: "np.ndarray", where: str, insist: str) -> InputError:
 
 
 def regressors() -> str:
-    """Name the estimators that learn from numbers, and what the command line calls them."""
-    from convexfs.methods import estimator_homes  # a higher layer, loaded for the message only
+    """Return the names of the regression estimators, and their names on the command line."""
+    from convexfs.methods import estimator_homes  # A higher layer, imported for the message only.
 
     homes = estimator_homes().items()
     named = [f"{m.class_name(name)} (--method {name})" for name, m in homes if m.target == NUMBERS]
@@ -97,7 +97,7 @@ def regressors() -> str:
 
 
 def as_numbers(y: Any, where: str) -> "np.ndarray":
-    """Return a target of numbers as float64, one a row, none missing and not all equal."""
+    """Return a numeric target as float64: one value per row, none missing, not all equal."""
     import numpy as np
     import pandas as pd
 

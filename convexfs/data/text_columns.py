@@ -1,4 +1,4 @@
-"""Columns whose cells are not numbers: what they hold, in which rows, and the options that help."""
+"""Describe columns whose cells are not numbers, and the reading options that help."""
 
 import csv
 import io
@@ -18,26 +18,26 @@ _DATE = re.compile(
     r"(?:[ T]\d{1,2}:\d{2}.*)?",
     re.IGNORECASE,
 )
-#: A detection limit, as in <0.5 or >= 100: its number is the group.
+#: A detection limit such as <0.5 or >= 100; the group is its number.
 LIMIT = re.compile(r"\s*[<>\u2264\u2265]\s*=?\s*([+-]?\d*[.,]?\d+(?:[eE][+-]?\d+)?)\s*")
 #: Digits in groups of three, as in 12,400 or 1,234,567.5.
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?\s*")
-#: The same with any mark between the groups, which is the group of the expression.
+#: The same with any separator, which is the regular expression's group.
 GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}([,. '])\d{3}(?:\1\d{3})*(?:[.,]\d+)?\s*")
-#: A number with the same unit or sign in all cells, as in 12.5 %, 3.1 mg/l or $5: before, number
-#: and behind are the groups.
+#: A number with a unit or sign, such as 12.5 %, 3.1 mg/l or $5; the groups are prefix, number and
+#: suffix.
 WITH_UNIT = re.compile(
     r"([$€£¥~≈'\"]?)\s*([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)"
     r"(\s*[%‰°'\"][^\d\s]{0,3}|\s+[^\d\s].{0,11})?"
 )
-#: How dates, times and quantities begin, and ids of samples seldom do.
+#: Beginnings of dates, times and quantities, which sample ids seldom have.
 QUANTITY = re.compile(r"\W*\d")
-#: Share of numbers above which a column holds numbers, and text in some cells.
+#: A column with a larger share of numbers counts as numeric with text in some cells.
 _MOSTLY = 0.5
-#: Distinct texts that the option for missing values lists, and columns that messages name.
+#: Most distinct texts that a suggested `--missing` lists, and most columns that messages name.
 _TEXTS, _NAMED, _DROPPED = 5, 5, 30
-#: Values that a column of text may have, also as a share of its rows, to be detected as
-#: categorical; so few always are.
+#: Most distinct values of a text column that is detected as categorical, also as a share of its
+#: rows; and a number of values that always is.
 _MOST_VALUES, _MOST_SHARE, _FEW = 50, 0.25, 3
 DATES, TEXT = "dates", "text"
 
@@ -76,13 +76,13 @@ class TextColumn:
 
     @property
     def place(self) -> str:
-        """Where the first such cell is."""
+        """Return the row and content of the first such cell."""
         more = f" (and {self.others} more)" if self.others else ""
         return f"such as '{self.cell}' in data row {self.row}{more}"
 
 
 def few_values(different: int, rows: int) -> bool:
-    """Return whether a column of text has so few values that it is categorical."""
+    """Return whether a text column has few enough values to be categorical."""
     return different <= min(_MOST_VALUES, max(_FEW, _MOST_SHARE * rows))
 
 
@@ -106,7 +106,8 @@ def text_column(column: Any) -> TextColumn:
     number = to_numbers(with_points).notna()
     number &= ~texts.map(lambda cell: THOUSANDS.fullmatch(cell) is not None).astype(bool)
     if number.all():
-        number = plain if not plain.all() else ~plain  # decimal commas, or numbers kept as text
+        # The column has decimal commas, or numbers stored as text.
+        number = plain if not plain.all() else ~plain
     odd = texts[~number]
     dates = odd.map(lambda cell: _DATE.fullmatch(cell.strip()) is not None)
     return TextColumn(
@@ -138,7 +139,7 @@ def text_error(where: str, columns: Sequence[TextColumn], out: str) -> InputErro
 
 
 def reading_options(columns: Sequence[TextColumn], categorical: bool) -> str:
-    """End an error message with the options by which the table is read.
+    """Return the end of an error message: the options with which the table can be read.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def _spoilt(column: TextColumn) -> bool:
 
 
 def _quoted(names: Any) -> str:
-    """Join names by commas, quoted for csv and for a shell."""
+    """Join names by commas, quoted for csv and for the shell."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(list(names))
     return shlex.quote(line.getvalue())

@@ -1,7 +1,7 @@
-"""Checks on samples and classes, for files and for plain arrays alike.
+"""Check samples and classes, of files and of arrays.
 
-Each failure is one sentence with the place and the cure. Rows are data rows counted
-from 1, the header left out.
+Every error is one sentence with place and remedy. Rows are data rows, counted from 1 without the
+header.
 """
 
 import shlex
@@ -15,7 +15,7 @@ from convexfs.data.targets import looks_measured, measured_error, regressors, se
 from convexfs.data.text_columns import TextColumn, reading_options, text_column, text_error
 from convexfs.errors import InputError, did_you_mean, warn
 
-#: How users declare integers of a file to be classes.
+#: How users declare that integers in a file are classes.
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
@@ -97,7 +97,7 @@ def require_two_classes(
 
 
 def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | None = None) -> None:
-    """Warn of columns with a single value: they are kept with a weight of 0.
+    """Warn about columns with a single value: they stay, with weight 0.
 
     Parameters
     ----------
@@ -123,19 +123,19 @@ def check_unique(names: Sequence[str], where: str) -> None:
 
 
 def near_column(name: str, columns: Sequence[str]) -> str:
-    """End an error message with the nearest column, or the last ones."""
+    """Return the end of an error message: the nearest column name, or the last ones."""
     hint = did_you_mean(name, columns)
-    # a wide table has too many columns to choose from in one line
+    # A wide table has too many columns for one line.
     return hint if hint.startswith("did you mean") else last_columns(columns)
 
 
 def last_columns(columns: Sequence[str]) -> str:
-    """End an error message with some columns, the usual place of a target among them."""
+    """Return the end of an error message: some columns, including the usual place of a target."""
     return f"its last columns are {', '.join(columns[-_NAMED_AT_MOST:])}"
 
 
 def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> Any:
-    """Return samples as a DataFrame or array of at least one row and one feature, or raise."""
+    """Return samples as a DataFrame or array with at least one row and one feature, or raise."""
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
         X = as_array(X, where)
@@ -144,7 +144,7 @@ def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> 
 
 
 def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) -> np.ndarray:
-    """Turn samples into a C-contiguous float64 matrix, if that is what they are.
+    """Convert samples to a C-contiguous float64 matrix, or raise.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def refuse_repeated_names(X: Any, where: str) -> None:
 
 
 def as_pandas(X: Any) -> Any:
-    """Return a table of another library, such as polars, as pandas has it; else `X` itself."""
+    """Convert a table of another library, such as polars, to pandas; other objects unchanged."""
     if not (hasattr(X, "to_pandas") and hasattr(X, "columns")):
         return X
     try:
@@ -216,7 +216,7 @@ def as_pandas(X: Any) -> Any:
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
-    """Return classes as an array that sorts: none missing, objects as what they are.
+    """Return classes as a sortable array without missing values.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     if isinstance(y, np.ndarray) and y.dtype.kind in "biu":
         return y
     labels = as_array(y, where)
-    if labels.dtype.names:  # as scikit-survival has events and times
+    if labels.dtype.names:  # scikit-survival stores events and times as records.
         raise several_targets(labels.dtype.names)
     _refuse_missing(labels, where)
     if labels.dtype.kind != "O":
@@ -248,7 +248,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
 
 
 def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Find class codes 0..K-1 and the sorted class names behind them.
+    """Return class codes 0..K-1 and the sorted class names.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def row_blocks(X: np.ndarray) -> Iterator[slice]:
 
 
 def as_array(values: Any, where: str) -> np.ndarray:
-    """Turn values into an array, or raise if rows are not of one length."""
+    """Convert values to an array, or raise if rows differ in length."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -308,7 +308,7 @@ def _refuse_sparse(X: Any, where: str) -> None:
 
 
 def check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
-    """Raise unless this is the shape of a table with a row, a feature, and a name each."""
+    """Raise unless the shape has a row and a feature, and one name per feature."""
     if len(shape) != 2:
         raise InputError(
             f"{where} has {len(shape)} dimension(s); give a table with one row per sample, "
@@ -335,7 +335,7 @@ def _matrix_of_frame(X: Any, where: str, feature_names: Sequence[str] | None) ->
         raise InputError(f"{where} holds complex numbers; pass their real parts or magnitudes")
     is_number = pd.api.types.is_numeric_dtype
     other = [j for j, dtype in enumerate(frame.dtypes) if not is_number(dtype)]
-    # a column without any value is not text: its missing cells are found later
+    # A column without any value is not text; its missing cells are reported later.
     text = [j for j in other if frame.iloc[:, j].notna().any()]
     if text:
         columns = [text_column(frame.iloc[:, j]) for j in text]
@@ -353,7 +353,7 @@ def _is_text_or_date(column: Any) -> bool:
 
 
 def how_to_drop(names: Sequence[str]) -> str:
-    """Say how to leave columns out."""
+    """Return a hint on how to leave columns out."""
     listed = shlex.quote(",".join(names[:_NAMED_AT_MOST]))
     return f"convexfs select --drop {listed}, from Python drop=[...]"
 
@@ -383,7 +383,7 @@ def _refuse_missing(labels: np.ndarray, where: str) -> None:
     import pandas as pd
 
     if labels.dtype.kind == "V":
-        return  # records are never missing, and pandas 2 cannot look into them
+        return  # Records are never missing, and pandas 2 cannot inspect them.
     missing = np.flatnonzero(pd.isna(labels))
     if missing.size:
         raise InputError(
@@ -393,7 +393,7 @@ def _refuse_missing(labels: np.ndarray, where: str) -> None:
 
 
 def column_label(position: int, names: Sequence[str] | None) -> str:
-    """Call a column by its name, or by its position where it has none."""
+    """Return a column's name, or its position if it has none."""
     return (
         f"column {position + 1} (counted from 1)"
         if names is None

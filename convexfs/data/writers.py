@@ -1,4 +1,4 @@
-"""Data sets and other results as files, each through the library that owns the format."""
+"""Write data sets and tables to files, each by the library for its format."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -11,9 +11,9 @@ import numpy as np
 from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.errors import InputError
 
-#: Columns that a sheet of a workbook may have.
+#: Most columns of a worksheet.
 _WIDEST_SHEET = 16_384
-#: Packages that formats need beside those that are always there.
+#: Optional packages that formats need.
 _PACKAGES = {".xlsx": "openpyxl", ".h5ad": "h5py", ".parquet": "pyarrow"}
 
 
@@ -35,7 +35,7 @@ def write_file(data: Dataset, path: str | Path) -> None:
 
 
 def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
-    """Check a file to be written and its folder before any work; return its suffix."""
+    """Check the path of an output file before any work; return its suffix."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -51,7 +51,7 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
 
 
 def check_package(path: Path) -> None:
-    """Raise if the format of a file to be written needs a package that is not installed."""
+    """Raise if writing this format needs a package that is not installed."""
     package = _PACKAGES.get(path.suffix.lower())
     if package is not None and find_spec(package) is None:
         raise InputError(
@@ -62,7 +62,7 @@ def check_package(path: Path) -> None:
 
 def _frame(data: Dataset) -> Any:
     frame = feature_frame(data).copy()
-    # a feature may be called like the target of data that came without column names
+    # A feature may have the same name as the target.
     name = data.target
     while name in frame.columns:
         name += "_"
@@ -97,7 +97,7 @@ def _write_npz(data: Dataset, path: Path) -> None:
 
 
 def write_frame(frame: Any, path: str | Path) -> None:
-    """Write a table of any rows, such as a ranking of features.
+    """Write any table, such as a ranking of features.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Explanations: conflicts, relaxations, rays, scaling, convexity, sensitivity, stages."""
+"""Explain problems: conflicts, relaxations, rays, scaling, convexity, sensitivity."""

@@ -1,7 +1,7 @@
-"""Irreducible conflicts: constraints, and rows of them, that no point satisfies together.
+"""Find irreducible conflicts: constraints, and rows of them, that no point satisfies together.
 
-A constraint or row is dropped only if the rest is proven infeasible, and called needed only if
-the rest has a verified feasible point. What is neither is kept and reported as not proven.
+A constraint or row is dropped only if the rest is proven infeasible, and called necessary only if
+the rest has a verified feasible point. Undecided ones stay and are reported as not proven.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,9 +13,9 @@ from convexfs.diagnosis.decisions import Decision, Decisions
 from convexfs.diagnosis.linear_conflicts import exact_conflict
 from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram, Part
 
-#: Items whose multipliers weigh less than these shares of the largest are dropped first.
+#: Items with multipliers below these shares of the largest are dropped first.
 SUPPORTS = (1e-4, 1e-7)
-#: Conflicts without a common constraint that are searched for.
+#: Most further conflicts that are searched for; they share no constraint.
 MOST_CONFLICTS = 4
 EXACT = "multipliers in rational arithmetic (Farkas)"
 DECIMAL = f"{EXACT}, with the numbers as they are written in decimals"
@@ -55,19 +55,19 @@ class Conflict:
 
     @property
     def irreducible(self) -> bool:
-        """Whether every row is proven to be needed."""
+        """Return whether every row is proven necessary."""
         return len(self.needed) == len(self.rows)
 
     @property
     def irreducible_by_part(self) -> bool:
-        """Whether every constraint is proven to be needed, the others with all their rows."""
+        """Return whether every constraint, with all its rows, is proven necessary."""
         return len(self.needed_parts) == len(self.parts)
 
 
 def find_conflict(
     program: OwnedProgram, budget: Budget, members: list[Member] | None = None
 ) -> Conflict | Decision:
-    """Return an irreducible conflict of some members, or why there is none."""
+    """Return an irreducible conflict among some members, or the reason why there is none."""
     members = program.members if members is None else members
     for relaxed in (True, False) if program.form.integer.size else (False,):
         decisions = Decisions(program, budget, relaxed)
@@ -79,12 +79,12 @@ def find_conflict(
 
 
 def further_conflicts(program: OwnedProgram, budget: Budget, first: Conflict) -> list[Conflict]:
-    """Return conflicts that share no row of a constraint with the first, or with each other."""
+    """Return further conflicts that share no constraint row with the first or each other."""
     found, left = [first], program.members
     while len(found) <= MOST_CONFLICTS:
         last = {id(row) for row in found[-1].rows}
         own = [row for row in found[-1].rows if row.part.kind == CONSTRAINT]
-        # Attributes may serve several conflicts, unless one consists of nothing else.
+        # Attributes of variables may occur in several conflicts, unless one has nothing else.
         left = [row for row in left if id(row) not in last or (own and row.part.kind != CONSTRAINT)]
         other = find_conflict(program, budget, left)
         if not isinstance(other, Conflict):
@@ -104,7 +104,7 @@ class _Search:
         exact = self._exact(self.members)
         if exact is not None:
             parts = _parts(exact.rows)
-            if self.by_rows:  # the rows of a file are what its author calls constraints
+            if self.by_rows:  # In a problem read from a file, each row is a constraint.
                 return exact
             parts, needed = self._reduced_parts(parts)
             if set(parts) < set(exact.parts):
@@ -157,7 +157,7 @@ class _Search:
     def _with_parts(
         self, exact: Conflict, parts: tuple[Part, ...], needed: frozenset[Part]
     ) -> Conflict:
-        """Return an exact conflict of rows with the parts that it has rows of."""
+        """Return a conflict of exactly proven rows, with the parts they belong to."""
         own = tuple(part for part in parts if part in exact.parts)
         return Conflict(
             exact.rows, exact.needed, own, needed & frozenset(own), exact.proof, True,
@@ -178,7 +178,7 @@ class _Search:
         chosen = [owner[int(rows[row])] for row in found.rows if int(rows[row]) in owner]
         unique = list({id(member): member for member in chosen}.values())
         needed = [each for each in unique if self._is_needed(each, unique)]
-        # A member of several rows, such as abs(x) <= 1, is needed if one of its rows is.
+        # A member with several rows, such as abs(x) <= 1, is necessary if one of its rows is.
         return Conflict(
             tuple(unique), frozenset(map(id, needed)), _parts(unique), frozenset(),
             DECIMAL if found.decimal else EXACT, True, self.decisions.relaxed,
@@ -186,7 +186,10 @@ class _Search:
         )  # fmt: skip
 
     def _is_needed(self, member: Member, conflict: list[Member]) -> bool:
-        """Whether a row of an exact conflict is needed: it does not count bounds of booleans."""
+        """Return whether a row of an exact conflict is necessary.
+
+        Bounds of booleans do not count.
+        """
         if not self.program.boolean_rows.size:
             return True
         return bool(self.decisions.decide([e for e in conflict if e is not member]).feasible)
@@ -206,9 +209,9 @@ def _shrunk(
     weight: Callable[[Item, Decision], float],
     known: Decision,
 ) -> tuple[list[Item], list[Item]]:
-    """Return items of an infeasible list that still are, and those proven to be needed."""
+    """Shrink an infeasible list; return the items left and those proven necessary."""
     items = _support(items, decide, weight, known)
-    # Attributes and domains are dropped last: they are rarely what a reader can change.
+    # Drop attributes and domains last, because readers can rarely change them.
     pending = sorted(items, key=lambda item: _kind(item) != CONSTRAINT)
     kept: list[Item] = []
     needed: list[Item] = []
@@ -239,7 +242,7 @@ def _support(
     weight: Callable[[Item, Decision], float],
     known: Decision,
 ) -> list[Item]:
-    """Return the items that multipliers weigh, if they are proven to be infeasible."""
+    """Return the items with nonzero multipliers, if they are proven infeasible."""
     if known.weights is None or len(items) < 2:
         return items
     weights = [weight(item, known) for item in items]

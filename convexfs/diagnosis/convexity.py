@@ -1,4 +1,4 @@
-"""Why a problem is not convex by cvxpy's rules, and what may be written instead."""
+"""Explain why a problem is not convex by cvxpy's rules, and suggest rewrites."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -47,7 +47,7 @@ def explain_not_convex(problem: cp.Problem) -> Explanation:
 
 
 def describer(problem: cp.Problem) -> Callable[[Any], str]:
-    """Return a function that writes expressions of a problem as text."""
+    """Return a function that prints expressions of a problem as text."""
     from convexfs.inspection.layout import Notation
     from convexfs.inspection.parse import read
     from convexfs.inspection.symbols import SymbolTable
@@ -72,7 +72,7 @@ def _rewrite_lines(found: list[Rewrite], describe: Callable[[Any], str]) -> list
 
 
 def _advice(problem: cp.Problem, describe: Callable[[Any], str]) -> Iterator[str]:
-    """Yield what helps where no equal convex expression exists."""
+    """Yield advice for parts without an equivalent convex expression."""
     yield from broken_log_log_rules(problem, describe)
     objective = problem.objective.expr
     maximised = isinstance(problem.objective, cp.Maximize)

@@ -22,13 +22,13 @@ from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.diagnosis.ownership import Member, OwnedProgram
 
-#: Nodes that branching may take for one decision.
+#: Most nodes of branch and bound for one decision.
 NODES = 500
-#: Seconds of CPU time that one decision may take at most.
+#: Most CPU seconds for one decision.
 SECONDS = 10.0
-#: Violations below this share of their rows' units are first taken for feasible.
+#: Violations below this share of their rows' units are tried as feasible first.
 NEARLY = 1e-7
-#: Shares of the largest weight below which cones are left out of a second proof.
+#: In a second proof, cones with weights below these shares of the largest are left out.
 SUPPORTS = (1e-4, 1e-6)
 TIGHT = "a point that breaks no row by more than 1e-8 of its terms"
 POINT = "a point that is proven to be feasible"
@@ -36,7 +36,7 @@ POINT = "a point that is proven to be feasible"
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether some rows have a feasible point (None if unknown), and how that is proven.
+    """Whether some rows have a feasible point (None if unknown), and the proof.
 
     `weights` are sizes of multipliers by row of the whole program, where there are any: rows
     without weight are not needed for the contradiction.
@@ -48,7 +48,7 @@ class Decision:
 
 
 class Decisions:
-    """Decisions about subsets of one program's members, each taken once, within a budget.
+    """Cached decisions about subsets of a program's members, within a CPU budget.
 
     `relaxed` ones allow fractions where variables must be integers.
     """
@@ -58,7 +58,7 @@ class Decisions:
         self._known: dict[frozenset[int], Decision] = {}
 
     def decide(self, members: Iterable[Member]) -> Decision:
-        """Decide about some members; unknown if the budget is used up."""
+        """Decide about some members; unknown if the budget is exhausted."""
         chosen = list(members)
         key = frozenset(map(id, chosen))
         if key not in self._known:
@@ -85,7 +85,7 @@ class Decisions:
 
 
 def decide_form(form: StandardForm, budget: Budget) -> Decision:
-    """Decide whether a program has a feasible point; weights are by its own rows."""
+    """Decide whether a program has a feasible point; weights refer to its own rows."""
     nearest, flat = _nearest(form, budget), not form.curved.any()
     units = data_units(form).rows
     weights, broken = None, np.inf
@@ -110,7 +110,7 @@ def decide_form(form: StandardForm, budget: Budget) -> Decision:
 def _proof_of_infeasibility(
     form: StandardForm, weights: np.ndarray | None, budget: Budget
 ) -> str | None:
-    """Return how infeasibility is proven; None if it is not.
+    """Return how infeasibility is proven, or None.
 
     Where multipliers of all cones prove nothing, those of the cones that weigh most may: the
     others' lie on the boundary of their dual cones, where no correction has room.
@@ -127,7 +127,7 @@ def _proof_of_infeasibility(
 
 
 def _nearest(form: StandardForm, budget: Budget) -> Found | None:
-    """Return a point that breaks the rows least, with multipliers that contradict the rest."""
+    """Return a point of least violation, with multipliers that may prove infeasibility."""
     if form.curved.any():
         return least_violation(form, Scaling.equilibrated(form))
     program = LinearProgram(form.without_objective())
@@ -141,7 +141,7 @@ def _nearest(form: StandardForm, budget: Budget) -> Found | None:
 def multipliers_with_bounds(
     program: LinearProgram, ray: np.ndarray, cancelled: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return multipliers of all rows from those of general rows: single rows are bounds there."""
+    """Extend multipliers of general rows to all rows, including variable bounds."""
     form, y = program.form, ray.copy()
     sums = form.A.T @ y
     if cancelled is None:
@@ -155,7 +155,7 @@ def multipliers_with_bounds(
 
 
 def bound_row(program: LinearProgram, column: int, below: bool) -> int | None:
-    """Return the single row that is the lower or upper bound of a column."""
+    """Return the row that is the lower or upper bound of a column."""
     form, by_column = program.form, _by_column(program.form)
     limit = program.lower[column] if below else program.upper[column]
     for row in by_column.indices[by_column.indptr[column] : by_column.indptr[column + 1]]:
@@ -176,7 +176,7 @@ def _by_column(form: StandardForm) -> Any:
 def _proof_of_feasibility(
     form: StandardForm, nearest: Found | None, budget: Budget, flat: bool
 ) -> str | None:
-    """Return how a feasible point is verified; None if none is."""
+    """Return how a feasible point is verified, or None."""
     budget.check()
     if nearest is not None and change_to_feasible(form, nearest.z) is not None:
         return POINT

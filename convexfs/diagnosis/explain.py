@@ -22,9 +22,9 @@ from convexfs.errors import InputError, check_number
 from convexfs.records import ERROR, OPTIMAL, UNBOUNDED, UNDECIDED, Certificate, Solution
 from convexfs.solving.solve import solve
 
-#: Seconds of CPU time that an explanation may take, by default.
+#: Default CPU seconds of an explanation.
 SECONDS = 30.0
-#: Share of the time that is left for the first conflict; the rest is for what it takes to cure it.
+#: Share of the remaining time for the first conflict; the rest is for its relaxation.
 CONFLICT_SHARE = 0.6
 BADLY_SCALED = "badly scaled"
 
@@ -125,7 +125,7 @@ class _Session:
         limit = max(0.1, 0.3 * self.budget.left)
         try:
             solution = solve(self.problem, self.solver)
-        except InputError as error:  # no solver takes it
+        except InputError as error:  # No solver takes the problem.
             return Solution(ERROR, "none", failure=str(error)), None
         if solution.status != OPTIMAL and not solution.primal:
             return solution, None
@@ -160,6 +160,6 @@ class _Session:
             return Explanation(UNDECIDED, False, headline, (tried, *sections), data)
         headline = (f"BADLY SCALED: {solution.solver} fails on it as stated, but a solution is "
                     "certified in other units")  # fmt: skip
-        # The last two sections are the proposal and its table: they come first.
+        # The last two sections are the proposal and its table; move them to the front.
         ordered = (*sections[-2:], *sections[:-2], tried)
         return Explanation(BADLY_SCALED, True, headline, ordered, data)

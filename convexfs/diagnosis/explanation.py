@@ -1,4 +1,4 @@
-"""What :func:`convexfs.explain` returns: sentences and numbers, as text, HTML, LaTeX and JSON."""
+"""The result of :func:`convexfs.explain`: sentences as text, HTML, LaTeX and JSON."""
 
 import html
 import json
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Columns of a terminal.
+#: Width of the terminal.
 WIDTH = 80
 _INDENT = "  "
 _SPECIAL = {
@@ -20,7 +20,7 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a section: a sentence, perhaps with the name it is about and its source line."""
+    """A line of a section: a sentence, with the name it is about and its source line, if any."""
 
     text: str
     name: str = ""
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """A title and some lines; `table` has headings and cells instead."""
+    """A title with lines, or with a `table` of headings and cells."""
 
     title: str
     lines: Sequence[Line] = ()
@@ -66,7 +66,7 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """The explanation in lines of at most 80 columns."""
+        """Return the explanation in lines of at most 80 columns."""
         blocks = [textwrap.fill(self.headline, WIDTH)]
         for section in self.sections:
             body = _table(section.table) if section.table else _lines(section.lines)
@@ -75,7 +75,7 @@ class Explanation:
 
     @property
     def short(self) -> str:
-        """The headline and the names that matter, in one line."""
+        """Return headline and relevant names in one line."""
         lines = self.sections[0].lines if self.sections else ()
         names = list(dict.fromkeys(line.name for line in lines if line.name))
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
@@ -88,7 +88,7 @@ class Explanation:
         return "".join(self._html())
 
     def to_html(self) -> str:
-        """Return one page without links to anything outside."""
+        """Return a self-contained HTML page."""
         from convexfs.report.explanation_page import page
 
         return page(self)
@@ -107,7 +107,7 @@ class Explanation:
         return parts
 
     def to_latex(self) -> str:
-        """Return paragraphs and lists of LaTeX."""
+        """Return LaTeX paragraphs and lists."""
         parts = [rf"\paragraph{{{_latex(self.headline)}}}"]
         for section in self.sections:
             items = [
@@ -128,7 +128,7 @@ class Explanation:
         return own | {name: _plain(value) for name, value in self.data.items()}
 
     def to_json(self) -> str:
-        """Return :meth:`to_dict` as JSON; numbers that are not finite are words."""
+        """Return :meth:`to_dict` as JSON; NaN and infinity become text."""
         return json.dumps(self.to_dict(), indent=1)
 
 
@@ -147,7 +147,7 @@ def _plain(value: Any) -> Any:
 
 
 def _lines(lines: Sequence[Line]) -> list[str]:
-    """Write names in a column, sentences beside them, and sources at the right."""
+    """Format lines: names in a column, sentences beside them, sources at the right."""
     width = min(26, max((len(line.name) for line in lines), default=0))
     written = []
     for line in lines:
@@ -167,7 +167,7 @@ def _lines(lines: Sequence[Line]) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Write a table whose last column takes the room that is left."""
+    """Format a table whose last column takes the remaining width."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Numbers that solvers struggle with: ranges, near-parallel rows, big M, extreme limits."""
+"""Find numbers that trouble solvers: wide ranges, near-parallel rows, big M, extreme limits."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,22 +14,22 @@ from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import CONSTRAINT, Member
 from convexfs.diagnosis.scaling import propose_scaling
 
-#: Largest over smallest coefficient, of a part and of all, that is reported.
+#: Ratios of largest to smallest coefficient that are reported: within a part, and overall.
 WIDE = 1e6
-#: Right-hand sides beyond this, or its inverse, are extreme.
+#: Right-hand sides above this, or below its inverse, are extreme.
 EXTREME = 1e7
 #: A coefficient of a boolean variable this many times the others in its row is a big M.
 BIG = 1e3
-#: Rows whose directions differ by less than this are nearly parallel; and the most rows compared.
+#: Rows are nearly parallel below this angle; and the most rows that are compared.
 PARALLEL, MOST_COMPARED = 1e-6, 4000
-#: Lines of each kind.
+#: Most lines of each kind.
 MOST_LINES = 5
 
 
 def health_sections(
     names: Names, problem: cp.Problem, budget: Budget, certified: bool = False
 ) -> tuple[list[Section], dict[str, Any]]:
-    """Return what is wrong with the numbers of a problem; nothing if nothing is.
+    """Return sections on numerical problems; none if there are none.
 
     A scaling is proposed if the problem is not `certified`, or if its numbers are extreme.
     """
@@ -52,7 +52,7 @@ def health_sections(
 
 
 def _own_rows(names: Names) -> Iterator[tuple[Member, np.ndarray, np.ndarray]]:
-    """Yield linear rows of the user with their columns and coefficients."""
+    """Yield the linear rows of the user's constraints, with columns and coefficients."""
     program = names.program
     A, own = program.form.A, program.own_columns
     for member in program.members:
@@ -64,7 +64,7 @@ def _own_rows(names: Names) -> Iterator[tuple[Member, np.ndarray, np.ndarray]]:
 
 
 def _wide_ranges(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield constraints and variables whose coefficients differ by more than `WIDE`."""
+    """Yield constraints and variables whose coefficients span more than `WIDE`."""
     groups: dict[str, list[tuple[float, str]]] = {}
     program = names.program
     owner = {}
@@ -85,7 +85,7 @@ def _wide_ranges(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _extreme(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield limits so large or small that tolerances lose their meaning."""
+    """Yield limits that are so large or small that tolerances become meaningless."""
     for member in names.program.members:
         if member.part.kind == CONSTRAINT:
             limit = names.limit(member)
@@ -95,7 +95,7 @@ def _extreme(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _big_m(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield rows that a boolean switches off, with the least M that implied bounds allow."""
+    """Yield rows that a boolean switches off, with the smallest M that implied bounds allow."""
     form, program = names.program.form, names.program
     if not form.integer.size:
         return
@@ -125,7 +125,7 @@ def _big_m(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _parallel(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield a linear row and words about another that is nearly, but not exactly, parallel."""
+    """Yield a linear row, and text about another row that is nearly but not exactly parallel."""
     form = names.program.form
     members = [each for each in names.program.members if each.rows.size == 1]
     rows = np.array([int(each.own[0]) for each in members], dtype=int)

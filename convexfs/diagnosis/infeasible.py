@@ -1,4 +1,4 @@
-"""Sentences about a conflict, its proof, and the least relaxation."""
+"""Describe a conflict, its proof, and the least relaxation in sentences."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from convexfs.diagnosis.ownership import CONSTRAINT, Member
 from convexfs.diagnosis.relaxation import Relaxation, least_relaxation
 from convexfs.records import INFEASIBLE
 
-#: Rows of one constraint that are written out, and lines of a conflict in all.
+#: Most printed rows of one constraint, and most lines of a conflict.
 MOST_ROWS, MOST_LINES = 6, 24
-#: Share of the time that further conflicts, and the least relaxation, may take.
+#: Shares of the time for further conflicts and for the least relaxation.
 SHARE = 0.5
 BOOLEAN = "boolean"
 
@@ -27,7 +27,7 @@ def explain_infeasible(
     if relax:
         relaxation = least_relaxation(program, names, Budget.of(SHARE * budget.left))
     others = further_conflicts(program, Budget.of(SHARE * budget.left), conflict)
-    # The constraints of a file are its rows.
+    # In a problem read from a file, each row is a constraint.
     by_constraint = conflict.irreducible if names.rows else conflict.irreducible_by_part
     sections = [
         Section(_title(conflict), conflict_lines(conflict, names)),
@@ -70,7 +70,7 @@ def _title(conflict: Conflict) -> str:
 
 
 def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:
-    """Return the rows of a conflict, many rows of one constraint in one line."""
+    """Return the rows of a conflict as lines; many rows of one constraint share a line."""
     lines = []
     for part in sorted(conflict.parts, key=names.program.parts.index):
         rows = [member for member in conflict.rows if member.part == part]
@@ -93,7 +93,7 @@ def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:
 
 
 def _integers(conflict: Conflict, names: Names) -> list[tuple[str, str]]:
-    """Return the variables of a conflict that must be integers, with the word for it."""
+    """Return the integer variables of a conflict, with their type in words."""
     form, program = names.program.form, names.program
     used = {int(each) for row in conflict.rows for each in form.A[row.rows].indices}
     found = []

@@ -23,20 +23,20 @@ from convexfs.certification.exact.linear_program import (
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
 
-#: Sums of nonbasic and of basic columns below these shares of their terms are 0.
+#: Sums below these shares of their terms count as 0, for nonbasic and basic columns.
 CANCELLED, BASIC_CANCELLED = 1e-14, 1e-6
-#: Multipliers below this share of the largest, in units of their rows, are taken for 0.
+#: Multipliers below this share of the largest, in units of their rows, count as 0.
 SUPPORT = 1e-13
-#: HiGHS's strategy: a conflict from the linear program, made irreducible.
+#: HiGHS's strategy option: reduce the conflict of the linear program until irreducible.
 IRREDUCIBLE = 6
-#: Settings of the simplex method whose rays are tried one after the other.
+#: Simplex settings whose rays are tried in turn.
 RAYS: tuple[dict[str, Any], ...] = (
     {"presolve": "off"},
     {"presolve": "off", "simplex_strategy": 4},
     {"presolve": "off", "simplex_dual_edge_weight_strategy": 1},
     {"presolve": "off", "simplex_scale_strategy": 0},
 )
-#: Rows of a conflict beyond which elimination is not tried.
+#: Larger conflicts are not verified by elimination.
 MOST_ROWS = 4000
 
 
@@ -71,7 +71,7 @@ def _proven(form: StandardForm, rows: np.ndarray) -> ExactConflict | None:
         if y is None:
             continue
         support = np.flatnonzero([each != 0 for each in y])
-        if support.size < rows.size:  # the same elimination for the rows that are needed
+        if support.size < rows.size:  # Repeat the elimination with only the necessary rows.
             return _proven(form, rows[support])
         signed = _signed(form, rows, y, decimal)
         if signed is not None:
@@ -80,7 +80,7 @@ def _proven(form: StandardForm, rows: np.ndarray) -> ExactConflict | None:
 
 
 def _signed(form: StandardForm, rows: np.ndarray, y: list[Any], decimal: bool) -> list[Any] | None:
-    """Return y or -y if it contradicts the rows, exactly."""
+    """Return y or -y if it exactly contradicts the rows, else None."""
     depth = sum((_number(form.b[row], decimal) * each for row, each in zip(rows, y, strict=True)),
                 fmpq(0))  # fmt: skip
     if depth == 0:
@@ -101,7 +101,7 @@ def _number(value: Any, decimal: bool) -> Any:
 
 
 def _null_vector(A: Any, decimal: bool) -> list[Any] | None:
-    """Return y with A'y = 0, exactly; None unless its multiples are the only ones.
+    """Return the exact null vector y with A'y = 0 if it is unique up to scale, else None.
 
     Gaussian elimination of sparse equations, one for each column, the shortest first.
     """
@@ -137,7 +137,7 @@ def _null_vector(A: Any, decimal: bool) -> list[Any] | None:
 def _subtract(
     target: dict[int, Any], by: dict[int, Any], pivot: int, where: list[set[int]], number: int
 ) -> None:
-    """Eliminate `pivot` from an equation."""
+    """Eliminate the unknown `pivot` from an equation."""
     factor = target[pivot] / by[pivot]
     for row, entry in by.items():
         value = target.get(row, 0) - factor * entry
@@ -163,7 +163,7 @@ def _candidates(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
 
 
 def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> Any:
-    """Return HiGHS after it has searched for a feasible point; None unless it found none."""
+    """Return HiGHS after it proved infeasibility; None otherwise."""
     highs = highspy.Highs()
     limit = max(0.05, min(30.0, budget.left))
     for name, value in {
@@ -182,7 +182,7 @@ def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> 
 
 
 def _rays(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> Iterator[np.ndarray]:
-    """Yield multipliers of all rows from a ray of the simplex method, with either sign.
+    """Yield multipliers of all rows from a ray of the simplex method, with both signs.
 
     Where a column is basic its sum is 0, however large its rounding error.
     """
@@ -203,7 +203,7 @@ def _rays(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> I
 
 
 def _reduced_conflict(program: LinearProgram, budget: Budget) -> np.ndarray | None:
-    """Return the conflict that HiGHS reduces by itself; it is proven elsewhere."""
+    """Return the conflict that HiGHS itself reduced; it is proven elsewhere."""
     limit = max(0.05, min(10.0, budget.left))
     highs = _highs(program, {"iis_strategy": IRREDUCIBLE, "iis_time_limit": limit}, budget)
     if highs is None:
@@ -211,7 +211,7 @@ def _reduced_conflict(program: LinearProgram, budget: Budget) -> np.ndarray | No
     _, conflict = highs.getIis()
     rows = [int(program.rows[row]) for row in conflict.row_index_]
     for column, kind in zip(conflict.col_index_, conflict.col_bound_, strict=True):
-        # HiGHS counts: 2 the lower bound, 3 the upper one, 4 both.
+        # HiGHS's codes: 2 is the lower bound, 3 the upper bound, 4 both.
         below = [True] * (int(kind) in (2, 4)) + [False] * (int(kind) in (3, 4))
         rows += [bound_row(program, int(column), each) for each in below]
     found = [row for row in rows if row is not None]

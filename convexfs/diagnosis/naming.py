@@ -1,4 +1,4 @@
-"""Words for parts of a problem: labels, row names of files, positions, text and source lines."""
+"""Names of the parts of a problem: labels, row names of files, positions and source lines."""
 
 import os
 import sys
@@ -20,14 +20,14 @@ from convexfs.diagnosis.ownership import (
     entry_name,
 )
 
-#: Terms of a row that are written out.
+#: Most terms of a row that are printed.
 MOST_TERMS = 6
-#: Letters of a statement.
+#: Longest statement in characters.
 LONGEST = 160
 
 
 class Names:
-    """The user's names for what a program consists of.
+    """The user's names for the parts of a program.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class Names:
 
     @property
     def rows(self) -> Mapping[int, tuple[tuple[str, bool], ...]]:
-        """Names of rows by the position of their constraint, for problems read from files."""
+        """Return row names by constraint position, for problems read from files."""
         return getattr(self.program.stated, "row_names", {})
 
     def part(self, part: Part) -> str:
-        """Return the name of a part: its label, else its position."""
+        """Return the name of a part: its label, or its position."""
         if part.kind == CONSTRAINT:
             return self._constraint(part).label or f"constraint {part.position}"
         if part.kind == ATTRIBUTE:
@@ -70,7 +70,7 @@ class Names:
         return self.part(part)
 
     def statement(self, part: Part) -> str:
-        """Return a constraint as text; of other parts the name."""
+        """Return a constraint as text; for other parts, the name."""
         if self._statements is None:
             self._statements = statements(self.program.stated)
         if part.kind == ATTRIBUTE:
@@ -80,7 +80,7 @@ class Names:
         return f"{self._statements[0]} must be defined"
 
     def row_statement(self, member: Member) -> str:
-        """Return a row as text: its terms if they are few, else the constraint."""
+        """Return a row as text: its terms if they are few, else its constraint."""
         rows, form = member.own, self.program.form
         as_stated = self.program.stated is self.program.problem
         if as_stated and rows.size == member.rows.size == 1 and not form.curved[rows[0]]:
@@ -90,13 +90,13 @@ class Names:
         return self.statement(member.part)
 
     def source(self, part: Part) -> str:
-        """Return the file and line that a constraint comes from, or nothing."""
+        """Return the source file and line of a constraint, or ""."""
         if part.kind != CONSTRAINT:
             return ""
         return self.sources.get(self._constraint(part).id, "")
 
     def limit(self, member: Member) -> tuple[float, int] | None:
-        """Return the constant side of a row, and 1 if it is an upper limit, -1 if a lower one."""
+        """Return the constant side of a row, and 1 for an upper limit or -1 for a lower one."""
         if member.part.kind != CONSTRAINT:
             return None
         constraint = self._constraint(member.part)
@@ -113,7 +113,7 @@ class Names:
         return None
 
     def _is_lower(self, member: Member) -> bool:
-        """Whether a file states the row as a lower limit; it is stored with the other sign."""
+        """Return whether a file states the row as a lower limit, which is stored negated."""
         named = self.rows.get(member.part.position)
         equal = self.program.form.equalities[member.own[0]]
         return named is not None and not equal and named[member.number][1]
@@ -125,13 +125,13 @@ class Names:
         return self.program.stated.variables()[part.position]
 
     def _terms(self, row: int, member: Member) -> str | None:
-        """Write ``a z + b >= 0`` the way that its constraint is stated."""
+        """Write ``a z + b >= 0`` in the direction in which its constraint is stated."""
         A, own = self.program.form.A, self.program.own_columns
         columns = A.indices[A.indptr[row] : A.indptr[row + 1]]
         entries, b = A.data[A.indptr[row] : A.indptr[row + 1]], self.program.form.b[row]
         if columns.size > MOST_TERMS or not columns.size or not own[columns].all():
             return None
-        if columns.size == 1:  # x <= 2 rather than -3 x >= -6
+        if columns.size == 1:  # Print x <= 2 rather than -3 x >= -6.
             above = entries[0] > 0
             b, entries = b / abs(entries[0]), entries / abs(entries[0])
         else:
@@ -165,7 +165,7 @@ def statements(problem: cp.Problem) -> list[str]:
 
 @contextmanager
 def recorded_lines(path: str | os.PathLike[str]) -> Iterator[dict[int, str]]:
-    """Record which line of a file makes each constraint while its code runs.
+    """Record the source line of each constraint while the code of a file runs.
 
     cvxpy keeps no source lines: they are known only of code that is run here.
     """

@@ -1,8 +1,8 @@
-"""The rows of a cone program, each with the constraint of the user that it comes from.
+"""Compile a problem to a cone program whose rows know the user's constraint they come from.
 
 cvxpy shares equal sub-expressions between constraints, so that one auxiliary cone may serve
 several. Here each constraint is compiled by itself: every auxiliary cone has one owner, and a
-constraint, or a single row of one, can be left out together with the cones that it needs.
+constraint, or a single row of one, can be left out together with its cones.
 """
 
 import warnings
@@ -28,7 +28,7 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import InputError
 
 CONSTRAINT, ATTRIBUTE, OBJECTIVE = "constraint", "attribute", "objective"
-#: What cvxpy lowers statements to.
+#: Constraint classes to which cvxpy compiles.
 _LOWERED = {Equality: Zero, Inequality: NonNeg}
 
 
@@ -54,7 +54,7 @@ class Member:
 
 
 class _Owned(Dcp2Cone):
-    """cvxpy's reduction to cones, constraint by constraint; `owners` are parts by constraint id.
+    """cvxpy's reduction to cones, per constraint; `owners` maps constraint ids to parts.
 
     An owner comes with whether the cone is auxiliary.
     """
@@ -108,7 +108,7 @@ class OwnedProgram:
 
     @classmethod
     def of(cls, problem: cp.Problem, stated: cp.Problem | None = None) -> "OwnedProgram":
-        """Compile a convex problem constraint by constraint, at its parameters' values."""
+        """Compile a convex problem per constraint, at the current parameter values."""
         with warnings.catch_warnings(action="ignore"):
             stage, _ = EvalParams().apply(problem) if problem.parameters() else (problem, None)
             reductions = verification_chain(stage).reductions
@@ -119,7 +119,7 @@ class OwnedProgram:
 
     @cached_property
     def own_columns(self) -> np.ndarray:
-        """Which columns are entries of the problem's own variables."""
+        """Mask of the columns that are entries of the problem's own variables."""
         own = np.zeros(self.form.q.size, dtype=bool)
         for variable in self.problem.variables():
             own[self.form.columns.get(variable.id, slice(0, 0))] = True
@@ -127,13 +127,13 @@ class OwnedProgram:
 
     @cached_property
     def boolean_rows(self) -> np.ndarray:
-        """The rows ``0 <= x <= 1`` of boolean columns: they belong to integrality."""
+        """The rows ``0 <= x <= 1`` of boolean columns, which belong to integrality."""
         stated = sum(map(_number_of_rows, self.form.constraints))
         return np.arange(stated, self.form.b.size)
 
     @cached_property
     def members(self) -> list[Member]:
-        """The rows of all constraints, attributes and, if it has a domain, of the objective."""
+        """The rows of all constraints, attributes and, if it has a domain, the objective."""
         domain = _has_domain(self.problem.objective.expr)
         boolean = set(self.boolean_rows.tolist())
         rows: dict[tuple[Part, int], list[int]] = defaultdict(list)
@@ -164,7 +164,7 @@ class OwnedProgram:
     def restricted(
         self, members: Iterable[Member], relaxed: bool = False
     ) -> tuple[StandardForm, np.ndarray]:
-        """Return the feasibility problem of some members alone, and the rows it consists of.
+        """Return the feasibility problem of some members, and the rows it contains.
 
         In the `relaxed` one no variable need be an integer.
         """
@@ -192,7 +192,7 @@ class OwnedProgram:
 
 
 def _has_domain(expression: Any) -> bool:
-    """Whether an atom of an expression is undefined somewhere, as log is; leaves do not count."""
+    """Return whether an atom in an expression has a restricted domain, such as log."""
     if not isinstance(expression, Atom):
         return False
     own = any(each.variables() for each in expression._domain())
@@ -204,7 +204,8 @@ def entry_name(name: str, shape: tuple[int, ...], number: int, at: slice | None 
     size = int(np.prod(shape))
     if size == 1:
         return name
-    if at is not None and at.stop - at.start != size:  # one triangle of a symmetric matrix
+    # The columns hold one triangle of a symmetric matrix.
+    if at is not None and at.stop - at.start != size:
         columns, rows = np.tril_indices(shape[0])
         if rows.size != at.stop - at.start:
             return f"{name} (entry {number})"
@@ -216,7 +217,7 @@ def entry_name(name: str, shape: tuple[int, ...], number: int, at: slice | None 
 def _epigraph(
     stage: cp.Problem, reductions: list[Any]
 ) -> tuple[cp.Problem, dict[int, tuple[Part, bool]]]:
-    """Return the problem in cones of affine arguments, and owners by constraint id."""
+    """Return the problem in cones of affine arguments, and the owners by constraint id."""
     for reduction in reductions:
         if isinstance(reduction, Dcp2Cone):
             owned = _Owned(quad_obj=False, solver_context=reduction.solver_context)
@@ -237,7 +238,7 @@ def _row_owners(
     form: StandardForm,
     problem: cp.Problem,
 ) -> tuple[list[tuple[Part, bool]], np.ndarray]:
-    """Return the owner of each row, and its cone's position in the constraint it comes from."""
+    """Return the owner of each row, and the position of its cone in its constraint."""
     by_kind: dict[type, Iterator[Any]] = {}
     final = _final_constraints(epigraph, owners, reductions, problem)
     for kind in {kind for kind, _ in final}:
@@ -249,11 +250,11 @@ def _row_owners(
         owner = next(by_kind[type(constraint)])
         start, size = len(rows), _number_of_rows(constraint)
         rows += [owner] * size
-        # A variable may have several attributes: their rows are counted together.
+        # A variable may have several attributes; count their rows together.
         offset = start if owner[0].kind == ATTRIBUTE else 0
         within = np.unique(first[start : start + size], return_inverse=True)[1]
         numbers += (within + offset).tolist()
-    for column in range(len(rows), form.b.size):  # the bounds of boolean columns stand last
+    for column in range(len(rows), form.b.size):  # The bounds of boolean columns come last.
         at = int(form.A.indices[form.A.indptr[column]])
         rows.append((_variable_part(form, problem, at), False))
         numbers.append(column)
@@ -274,7 +275,7 @@ def _final_constraints(
     reductions: list[Any],
     problem: cp.Problem,
 ) -> list[tuple[type, tuple[Part, bool]]]:
-    """Return the kind and the owner of every constraint that the matrices are made of."""
+    """Return kind and owner of every constraint in the compiled matrices."""
     stage, owners = epigraph, dict(owners)
     behind = next(k for k, each in enumerate(reductions) if isinstance(each, Dcp2Cone)) + 1
     for reduction in reductions[behind:]:
@@ -296,7 +297,7 @@ def _final_constraints(
 def _attribute_owners(
     stage: cp.Problem, owners: dict[int, Any], reduction: Any, problem: cp.Problem
 ) -> dict[int, tuple[Part, bool]]:
-    """Return the owners of the constraints that stand for attributes of variables."""
+    """Return the owners of the constraints that represent attributes of variables."""
     positions = {each.id: position for position, each in enumerate(problem.variables())}
     positions |= {
         own.id: positions[stated.id]
@@ -320,7 +321,7 @@ def _number_of_rows(constraint: Any) -> int:
 
 
 class _Links:
-    """Which auxiliary rows a row needs: those reached through columns of auxiliary variables."""
+    """Dependencies between rows: the auxiliary rows that a row reaches through columns."""
 
     def __init__(self, form: StandardForm, own_columns: np.ndarray):
         self.A: Any = form.A
@@ -348,7 +349,7 @@ class _Links:
                         cone = self.cones[int(self.first[other])]
                         found.update(cone)
                         todo += cone
-        # Cones of the user's columns alone, such as the domain of a quotient, serve every row.
+        # Cones of user columns only, such as the domain of a quotient, are needed by every row.
         for row in allowed - found:
             cone = self.cones[int(self.first[row])]
             if all(self.own[self._columns(each)].all() for each in cone):

@@ -1,4 +1,4 @@
-"""Why a problem is unbounded: a ray in the user's variables, and the limits that would stop it."""
+"""Explain an unbounded problem by a ray in the user's variables, and limits that stop it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,14 +18,14 @@ from convexfs.diagnosis.explanation import Explanation, Line, Section
 from convexfs.diagnosis.naming import Names
 from convexfs.records import UNBOUNDED
 
-#: Entries below this share of the largest are taken for 0.
+#: Entries below this share of the largest are set to 0.
 NOISE = 1e-6
-#: Entries of a ray that are named, and of which a limit is tried.
+#: Most entries of a ray that are named and tried with a limit.
 MOST_ENTRIES = 6
 
 
 def explain_unbounded(names: Names, budget: Budget) -> Explanation | None:
-    """Explain an unbounded problem by the shortest ray that is verified; None if none is."""
+    """Explain an unbounded problem by the shortest verified ray; None if there is none."""
     program = names.program
     form = replace(program.form, integer=np.empty(0, dtype=int))
     if program.form.integer.size:
@@ -110,7 +110,7 @@ def _joined(words: list[str]) -> str:
 
 
 def _rays(form: StandardForm, own: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield candidate rays, the sparse one first, each rounded before it comes as found."""
+    """Yield candidate rays, the sparsest first, each rounded and then as found."""
     for ray in (_short_ray(form, own), cheaper_direction(form, Scaling.equilibrated(form), True)):
         if ray is None:
             continue
@@ -123,7 +123,7 @@ def _rays(form: StandardForm, own: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _short_ray(form: StandardForm, own: np.ndarray) -> np.ndarray | None:
-    """Find the ray with the least sum of absolute entries of the user's variables."""
+    """Return the ray with the least l1 norm in the user's variables."""
     n, at = form.q.size, np.flatnonzero(own)
     sizes = sp.eye_array(at.size)
     pick = sp.csr_array((np.ones(at.size), (np.arange(at.size), at)), (at.size, n))
@@ -136,7 +136,7 @@ def _short_ray(form: StandardForm, own: np.ndarray) -> np.ndarray | None:
 
 
 def _is_ray(form: StandardForm, ray: np.ndarray) -> bool:
-    """Whether a ray near to this one surely stays in the cones and gains."""
+    """Return whether some ray near this one surely stays in the cones and lowers the cost."""
     if not ray.any():
         return False
     change = change_to_feasible(form, ray)
@@ -144,7 +144,7 @@ def _is_ray(form: StandardForm, ray: np.ndarray) -> bool:
 
 
 def _is_stopped(form: StandardForm, column: int, sign: float, budget: Budget) -> bool:
-    """Whether a limit on one column is proven to leave no ray at all."""
+    """Return whether a limit on one column provably leaves no ray."""
     limit = sp.csr_array(([-sign], ([0], [column])), (1, form.q.size))
     falls = sp.csr_array(-form.q[None])
     closed = form.with_rows(sp.csr_array(sp.vstack([limit, falls])), np.array([0.0, -1.0]))

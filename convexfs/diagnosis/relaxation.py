@@ -1,7 +1,7 @@
-"""The least relaxation: the smallest change of limits after which a feasible point exists.
+"""Find the least relaxation: the smallest change of limits that makes a problem feasible.
 
-The changes are rounded first; then the problem with the rounded limits, as they are printed, is
-verified to be feasible.
+The changes are rounded first. Then the problem with the rounded limits, as printed, is verified to
+be feasible.
 """
 
 import math
@@ -22,19 +22,19 @@ from convexfs.diagnosis.decisions import POINT, decide_form
 from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram
 
-#: Slacks below these shares of their rows' units are rounding errors: of vertices, of others.
+#: Slacks below these shares of their rows' units are rounding errors: at vertices, and otherwise.
 NOTHING = 1e-10, 1e-6
-#: Solves that move the slack to few rows, where the solution is not a vertex.
+#: Reweighted solves that concentrate the slack on few rows, if the solution is no vertex.
 REWEIGHTED = 4
-#: Significant digits of a step, and the share by which it is enlarged, in the order tried.
+#: Significant digits of a step, and the share by which it is enlarged, in order of trial.
 ROUNDINGS = ((3, 0.0), (3, 1e-3), (2, 1e-2), (2, 5e-2))
-#: Steps this near to a round number are meant to be it.
+#: Steps this near to a round number are replaced by it.
 ROUND = 1e-4
 
 
 @dataclass(frozen=True)
 class Change:
-    """A limit that is moved by `step`, as a sentence."""
+    """A limit that is moved by `step`, with its sentence."""
 
     member: Member
     step: float
@@ -81,7 +81,7 @@ def least_relaxation(program: OwnedProgram, names: Names, budget: Budget) -> Rel
 
 
 def _soft_row(program: OwnedProgram, member: Member) -> int | None:
-    """Return the row whose constant may be raised to relax a member."""
+    """Return the row whose constant is raised to relax a member."""
     if member.part.kind != CONSTRAINT:
         return None
     row = int(member.own[0])
@@ -94,7 +94,7 @@ def _soft_row(program: OwnedProgram, member: Member) -> int | None:
 
 
 def _least_slacks(form: StandardForm, rows: np.ndarray, budget: Budget) -> dict[int, float] | None:
-    """Return by how much some of the rows must move, by position in `rows`, few of them."""
+    """Return how far rows must move, by position in `rows`, moving few of them."""
     equal = np.flatnonzero(form.equalities[rows])
     units = data_units(form).rows[rows]
     m, n, count = form.b.size, form.q.size, rows.size + equal.size
@@ -127,7 +127,7 @@ def _cheapest(form: StandardForm, budget: Budget) -> np.ndarray | None:
 
 
 def linear_optimum(form: StandardForm, budget: Budget) -> np.ndarray | None:
-    """Return an optimum of a linear program by HiGHS, with integers where there are any."""
+    """Return an optimum of a linear or mixed-integer program by HiGHS."""
     program = LinearProgram(form)
     if not form.integer.size:
         found = program.solve(seconds=budget.left)
@@ -147,7 +147,7 @@ def linear_optimum(form: StandardForm, budget: Budget) -> np.ndarray | None:
 
 
 def relaxed_form(form: StandardForm, steps: dict[int, float]) -> StandardForm:
-    """Return the program whose rows have moved by these steps; equations become ranges."""
+    """Return the program with rows moved by these steps; equations become ranges."""
     b, integer = form.b.copy(), form.integer
     wide = [(row, step) for row, step in steps.items() if form.equalities[row]]
     for row, step in steps.items():
@@ -169,7 +169,7 @@ def relaxed_form(form: StandardForm, steps: dict[int, float]) -> StandardForm:
 def _change(
     program: OwnedProgram, names: Names, member: Member, step: float, digits: int
 ) -> Change:
-    """Round a step outwards, and say it."""
+    """Round a step outwards, and describe it."""
     name, limit = names.row(member), names.limit(member)
     equal = program.form.equalities[member.own[0]]
     if limit is None or equal:
@@ -187,7 +187,7 @@ def _change(
 
 
 def _rounded(target: float, step: float, digits: int) -> float:
-    """Round a number up to as many digits as its step shall have, or to a round one nearby."""
+    """Round up to the digits of the step, or to a round number nearby."""
     decimals = digits - 1 - math.floor(math.log10(step))
     near = round(target, decimals)
     if abs(near - target) <= ROUND * step:

@@ -21,14 +21,14 @@ from cvxpy.atoms.elementwise.log import log
 from cvxpy.atoms.elementwise.power import Power
 from cvxpy.atoms.quad_over_lin import quad_over_lin
 
-#: Random points at which values are compared, how many must count, and the largest difference.
+#: Random points to compare at, fewest valid ones, and largest relative difference.
 POINTS, FEWEST, EQUAL = 40, 8, 1e-8
 Rule = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A part of a problem, what may be written instead, and the rule in words."""
+    """A part of a problem, its replacement, and the rule in words."""
 
     old: Any
     new: Any
@@ -36,7 +36,7 @@ class Rewrite:
 
 
 def rewritten(problem: cp.Problem) -> tuple[cp.Problem, list[Rewrite]] | None:
-    """Return a problem whose parts are rewritten, with the rewrites; None if there are none."""
+    """Return the problem with rewritten parts, and the rewrites; None if there are none."""
     found: list[Rewrite] = []
     objective = type(problem.objective)(_rewritten(problem.objective.expr, found))
     constraints = [
@@ -49,7 +49,7 @@ def rewritten(problem: cp.Problem) -> tuple[cp.Problem, list[Rewrite]] | None:
 
 
 def are_equal(old: Any, new: Any) -> bool:
-    """Whether two expressions have the same values at random points."""
+    """Return whether two expressions have equal values at random points."""
     variables = {each.id: each for each in (*old.variables(), *new.variables())}.values()
     kept = [(each, each.value) for each in variables]
     try:
@@ -89,7 +89,7 @@ def _rewritten(expression: Any, found: list[Rewrite]) -> Any:
     """Rewrite an expression from its leaves to its root."""
     if not _is(expression, cp.Expression) or not expression.args:
         return expression
-    outer = _first_rewrite(expression)  # log(sum(exp(x))) before its parts
+    outer = _first_rewrite(expression)  # Rewrite log(sum(exp(x))) before its parts.
     if outer is not None:
         found.append(outer)
         return outer.new
@@ -120,12 +120,12 @@ def _has_curvature(expression: Any) -> bool:
 
 
 def _is(expression: Any, kind: Any) -> bool:
-    """Return isinstance, without narrowing: the attributes of cvxpy's atoms are not declared."""
+    """Return isinstance without type narrowing, because cvxpy's atoms declare no attributes."""
     return isinstance(expression, kind)
 
 
 def _power(expression: Any) -> float | None:
-    """Return the exponent of a power, else None."""
+    """Return the exponent of a power, or None."""
     if not _is(expression, Power):
         return None
     value = cp.Constant.cast_to_const(expression.p).value
@@ -137,7 +137,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _factors(expression: Any) -> tuple[Any, Any] | None:
-    """Return the factors of an entrywise product, or of a product of numbers."""
+    """Return the factors of an entrywise or scalar product."""
     if _is(expression, multiply):
         return expression.args[0], expression.args[1]
     if _is(expression, MulExpression) and all(arg.size == 1 for arg in expression.args):
@@ -153,7 +153,7 @@ def _pairs(expression: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _roots(expression: Any) -> list[Any] | None:
-    """Return vectors whose squares add up to an expression, else None."""
+    """Return vectors whose squares sum to an expression, or None."""
     if _is(expression, cp.QuadForm) and expression.args[1].is_constant():
         matrix = _dense(expression.args[1].value)
         if matrix is None:
@@ -211,7 +211,7 @@ def _log_sum_exp(e: Any) -> Any:
 
 
 def _one_plus_exp(e: Any) -> Any:
-    """Return z of an expression 1 + exp(z), else None."""
+    """Return z if the expression is 1 + exp(z), else None."""
     if not _is(e, AddExpression) or len(e.args) != 2:
         return None
     exps = [arg for arg in e.args if _is(arg, exp)]
@@ -323,7 +323,7 @@ def _square_over_linear(e: Any) -> Any:
     return None if roots is None else cp.quad_over_lin(cp.hstack(roots), e.args[1])
 
 
-#: What is tried, in this order.
+#: Rewrites in order of trial.
 RULES: tuple[tuple[str, Rule], ...] = (
     ("the square root of a sum of squares is a norm", _root_of_squares),
     ("sqrt(z^2) is abs(z)", _root_of_square),

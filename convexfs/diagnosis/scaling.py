@@ -1,8 +1,8 @@
-"""A scaling in the user's units, proposed only if more solvers are then certified.
+"""Propose units for variables, if with them more solvers return certified solutions.
 
-The compiled program is scaled: a variable that is substituted in an expression would leave an
-auxiliary variable as badly scaled as before. Solutions are taken back to the stated problem, and
-certified there.
+The compiled program is scaled, because substituting a variable in an expression would leave an
+auxiliary variable badly scaled. Solutions are mapped back to the stated problem and certified
+there.
 """
 
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ from convexfs.records import OPTIMAL, Solution
 from convexfs.solving.backends import BACKENDS, needs_of
 from convexfs.solving.solve import solve
 
-#: Solvers that are compared, as far as they are installed and take the problem.
+#: Solvers to compare, if they are installed and take the problem.
 SOLVERS = ("CLARABEL", "HIGHS", "ECOS", "OSQP", "PIQP", "SCS", "CVXOPT")
 MOST_SOLVERS = 4
-#: Accuracy that counts.
+#: Tolerance of the comparison.
 ACCURACY = 1e-6
-#: Entries of a program that is not solved again.
+#: Larger programs are not solved again.
 MOST_ENTRIES = 30_000
-#: Seconds of CPU time without which nothing is tried.
+#: Least CPU seconds for a proposal.
 LEAST_SECONDS = 2.0
 
 
@@ -53,7 +53,7 @@ class Proposal:
 
 
 def propose_scaling(problem: cp.Problem, budget: Budget) -> Proposal | None:
-    """Return a scaling with which more solvers are certified to 1e-6, and fewer in none."""
+    """Return a scaling with which more solvers are certified to 1e-6, and no solver is lost."""
     if not problem.is_dcp() or any(each.is_complex() for each in problem.variables()):
         return None
     form = StandardForm.of(problem)
@@ -94,7 +94,7 @@ def _solved(problem: cp.Problem, name: str) -> Solution | None:
 
 
 def _score(problem: cp.Problem, solution: Solution | None, budget: Budget) -> tuple[bool, str]:
-    """Return whether a solution is certified to the accuracy, and its numbers in words."""
+    """Return whether a solution is certified to the tolerance, and its numbers as text."""
     if solution is None or budget.left <= 0:
         return False, "no solution"
     certificate = certify(problem, primal=solution.primal, tol=ACCURACY, effort=0.01)
@@ -105,7 +105,7 @@ def _score(problem: cp.Problem, solution: Solution | None, budget: Budget) -> tu
 
 
 def _units(problem: cp.Problem, form: StandardForm) -> Any:
-    """Yield units of all columns: one for each variable, then one for each entry."""
+    """Yield units of all columns: one per variable, then one per entry."""
     columns = np.exp2(np.round(np.log2(data_units(form).columns)))
     by_variable, sentences, entrywise = columns.copy(), [], []
     for variable in problem.variables():
@@ -126,7 +126,7 @@ def _units(problem: cp.Problem, form: StandardForm) -> Any:
 def _taken_back(
     problem: cp.Problem, form: StandardForm, units: np.ndarray, solution: Solution | None
 ) -> Solution | None:
-    """Return a solution of the scaled program as one of the stated problem."""
+    """Map a solution of the scaled program back to the stated problem."""
     if solution is None:
         return None
     z = units * np.ravel(solution.primal["y"])
@@ -137,7 +137,7 @@ def _taken_back(
 
 
 def _restated(form: StandardForm, units: np.ndarray) -> cp.Problem:
-    """Return the compiled program with columns in `units`, and rows and costs near 1."""
+    """Return the compiled program with columns in `units`, and with rows and costs near 1."""
     sizes = np.abs(form.b) + form.sizes @ units
     scale = np.exp2(-np.round(np.log2(form.scales(np.where(sizes > 0, sizes, 1.0)))))
     scale = form.together(-form.together(-scale)) if form.curved.any() else scale
@@ -157,7 +157,7 @@ def _restated(form: StandardForm, units: np.ndarray) -> cp.Problem:
 
 
 def _stated(block: Any, A: Any, b: np.ndarray, y: cp.Variable) -> list[Any]:
-    """Return a block of cones as constraints of cvxpy."""
+    """Return a block of cones as cvxpy constraints."""
     rows = np.arange(block.rows.start, block.rows.stop)
     cones = rows.reshape(-1, block.cone.size)
 

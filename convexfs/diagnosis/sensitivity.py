@@ -1,4 +1,4 @@
-"""What binds at an optimum, what it costs, how far limits may move, and what never binds."""
+"""Explain an optimum: binding constraints, dual values, ranges and redundant constraints."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +21,14 @@ from convexfs.records import OPTIMAL, Certificate, Solution
 from convexfs.solving.dcp_rules import broken_rules
 from convexfs.solving.solve import solve
 
-#: Dual values below this share of the largest, and slacks below this share of a row's unit, are 0.
+#: Dual values below this share of the largest, and slacks below this share of a row's unit, count
+#: as 0.
 NO_PRICE, NO_SLACK = 1e-6, 1e-6
-#: Rows that are listed, tried for redundancy, and ranged.
+#: Most rows that are listed, tested for redundancy, and ranged.
 MOST_LISTED, MOST_TRIED, MOST_RANGED = 12, 60, 3000
 #: A row is redundant if it cannot be violated by more than this share of its unit.
 VIOLATION = 1e-9
-#: Share by which limits of curved problems are moved, and how many of them.
+#: Share by which limits of curved problems are moved, and how many are moved.
 MOVED, MOST_MOVED = 0.1, 3
 
 
@@ -123,7 +124,7 @@ def _dual(constraint: Any, member: Member) -> float | None:
 
 
 def _price(names: Names, member: Member, constraint: Any, rate: float, best: str) -> Price:
-    """Say a multiplier; `rate` is how the optimum changes as the right side rises."""
+    """Describe a multiplier; `rate` is the change of the optimum per unit of the right side."""
     limit = names.limit(member)
     if limit is None:
         verb = "raises" if rate > 0 else "lowers"
@@ -143,7 +144,7 @@ def _price(names: Names, member: Member, constraint: Any, rate: float, best: str
 
 
 def _slacks(program: OwnedProgram) -> dict[int, float]:
-    """Return by how much each linear row is away from its limit, in units of the row."""
+    """Return each linear row's distance from its limit, in units of the row."""
     z = np.zeros(program.form.q.size)
     for variable in program.problem.variables():
         at = program.form.columns.get(variable.id, slice(0, 0))
@@ -160,7 +161,7 @@ def _slacks(program: OwnedProgram) -> dict[int, float]:
 
 
 def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float]) -> list[Member]:
-    """Return inequalities of constraints that hold with equality but have a dual value of 0."""
+    """Return inequalities that hold with equality but have dual value 0."""
     if not found:
         return []
     priced = {id(each.member) for each in found}
@@ -173,7 +174,7 @@ def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float])
 
 
 def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
-    """Return between which limits the dual values of a linear program hold (HiGHS's ranging)."""
+    """Return the limits between which the dual values of a linear program hold (HiGHS ranging)."""
     form = names.program.form
     if form.curved.any() or form.integer.size or form.b.size > MOST_RANGED:
         return []
@@ -195,7 +196,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 
 
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return between which values the sides of all rows may move."""
+    """Return the range of values within which each row's side may move."""
     model: Any = highspy.HighsLp()
     n, infinite = form.q.size, highspy.kHighsInf
     model.num_col_, model.num_row_, model.col_cost_ = n, form.b.size, form.q
@@ -219,7 +220,7 @@ def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
 def _moved(
     names: Names, found: list[Price], solution: Solution, budget: Budget
 ) -> list[tuple[str, str]]:
-    """Move limits of a curved problem, solve it again, and compare with the dual value."""
+    """Move limits of a curved problem, solve again, and compare with the dual value."""
     problem, lines = names.program.stated, []
     kept = {each.id: each.value for each in problem.variables()}
     for price in found[:MOST_MOVED]:
@@ -258,7 +259,7 @@ def _with_moved_limit(problem: cp.Problem, member: Member, step: float) -> cp.Pr
 
 
 def _redundant(names: Names, free: list[Member], budget: Budget) -> list[Member]:
-    """Return rows of constraints that the other rows imply, proven one after the other."""
+    """Return rows that the other rows provably imply."""
     program, found = names.program, []
     candidates = [each for each in free if each.part.kind == CONSTRAINT][:MOST_TRIED]
     left = list(program.members)
@@ -270,14 +271,14 @@ def _redundant(names: Names, free: list[Member], budget: Budget) -> list[Member]
             break
         if implied:
             found.append(member)
-            left = others  # two rows may imply each other, and only one of them can go
+            left = others  # Two rows may imply each other, and only one of them can be dropped.
     return found
 
 
 def _is_implied(
     program: OwnedProgram, member: Member, others: list[Member], budget: Budget
 ) -> bool:
-    """Whether the others are proven to leave no point that violates a row."""
+    """Return whether the other rows provably exclude every violation of this row."""
     budget.check()
     form, kept = program.restricted([*others, member], relaxed=True)
     row = int(np.searchsorted(kept, member.own[0]))

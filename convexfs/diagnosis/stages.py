@@ -1,4 +1,4 @@
-"""The stages from a stated problem to a solver's data: each row with the constraint it is of."""
+"""The stages from a stated problem to a solver's data, with the owner of each row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from convexfs.diagnosis.convexity import describer
 from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import OwnedProgram, Part
 
-#: Rows, entries and letters that are shown of each stage.
+#: Most rows, entries and characters that are shown per stage.
 MOST_ROWS, MOST_ENTRIES, LONGEST = 400, 4000, 120
 
 
@@ -30,7 +30,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Stages:
-    """All parts, and where the numbers of the solver's matrix stand: rows, columns, owners."""
+    """All parts, and the nonzeros of the solver's matrix: rows, columns and owners."""
 
     parts: tuple[Stage, ...]
     shape: tuple[int, int]
@@ -45,7 +45,7 @@ def stages(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> Sta
 
 
 def stages_of(names: Names) -> Stages:
-    """Return the stages of a program that is compiled already."""
+    """Return the stages of a program that was already compiled."""
     program = names.program
     form = program.form
     kinds = {row: block.cone.kind for block in form.blocks
@@ -69,7 +69,7 @@ def stages_of(names: Names) -> Stages:
 
 
 def _epigraph(program: OwnedProgram) -> dict[Part, list[str]]:
-    """Return the cones of affine arguments that each constraint becomes."""
+    """Return the cones of affine arguments that each constraint is compiled to."""
     describe = describer(program.epigraph)
     found: dict[Part, list[str]] = {}
     for constraint in program.epigraph.constraints:
@@ -104,7 +104,7 @@ def stages_text(problem: cp.Problem, sources: Mapping[int, str] | None = None) -
 
 
 def _spans(rows: list[int]) -> str:
-    """Write numbers as spans, such as 0-3, 7."""
+    """Format numbers as spans, such as 0-3, 7."""
     if not rows:
         return "none"
     breaks = np.flatnonzero(np.diff(rows) > 1) + 1

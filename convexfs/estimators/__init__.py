@@ -1,1 +1,1 @@
-"""What all scikit-learn estimators of the package share."""
+"""Base classes and input validation that all scikit-learn estimators of the package share."""

@@ -1,4 +1,4 @@
-"""The convex step of an estimator: as a problem to read and change, and certified anew."""
+"""The convex step of an estimator: as a cvxpy problem to read and change, and its certificate."""
 
 import importlib
 from copy import copy
@@ -15,7 +15,7 @@ from convexfs.methods.base.formulation import Step
 from convexfs.methods.base.solve_step import stated
 from convexfs.records import OPTIMAL, Certificate, Solution
 
-#: Samples, and their numbers, up to which a notebook shows the problem of a fit.
+#: A notebook shows the problem of a fit with at most this many samples, and this many values.
 _SHOWN_SAMPLES, _SHOWN_ENTRIES = 200, 20_000
 
 
@@ -34,7 +34,7 @@ class TrainingSamples:
 
 
 def stated_problem(model: Any, X: Any = None, y: Any = None) -> tuple[Any, Step]:
-    """Return the convex step of an estimator as a problem, and the step that it states."""
+    """Return the convex step of an estimator as a cvxpy problem, and the step itself."""
     from convexfs.inspection import StatedProblem
     from convexfs.solving.named_leaves import fill, name_constants
 
@@ -68,12 +68,13 @@ def _step_at(model: Any, X: Any, y: Any) -> Step:
         if samples is None or samples.X is None:
             raise InputError("the model does not hold its samples: give X and y of its fit")
         return model._step(samples.X, samples.codes)
-    # Validation records classes and columns, which must stay those of the fit.
+    # Validation overwrites the recorded classes and columns, so restore those of the fit.
     other = copy(model)
     X, codes = other._validate(X, y)
     if other.n_features_in_ != getattr(model, "n_features_in_", other.n_features_in_):
         raise InputError(f"X has {other.n_features_in_} columns: the fit had others")
-    for fitted in ("margin_", "_sample_weight"):  # these belong to the samples of the fit
+    # These attributes belong to the samples of the fit.
+    for fitted in ("margin_", "_sample_weight"):
         vars(other).pop(fitted, None)
     return other._step(X, codes)
 
@@ -102,7 +103,7 @@ def is_quickly_stated(model: Any) -> bool:
 
 
 def certify_fit(model: Any, **options: Any) -> Certificate:
-    """Certify a fit anew: the step by :func:`convexfs.certify`, then the fixed point."""
+    """Certify a fit again: the convex step by :func:`convexfs.certify`, then the fixed point."""
     from convexfs.certification.certify import certify
 
     problem, step = model._stated()
@@ -111,7 +112,7 @@ def certify_fit(model: Any, **options: Any) -> Certificate:
         proof = certify(problem, _with_multipliers(problem), **options)
     if step.start is None or not isinstance(model.certificate_, FixedPointCertificate):
         return proof
-    # The problem has every feature: once it is solved none is left out wrongly.
+    # The problem contains every feature, so a certificate also covers the features left out.
     return FixedPointCertificate(
         **vars(proof),
         residual=relative_change(step.start, step.primal[step.formulation.symbol]),
@@ -122,7 +123,7 @@ def certify_fit(model: Any, **options: Any) -> Certificate:
 
 
 def _with_multipliers(problem: Any) -> Solution:
-    """Return the values in `problem` as a solution, with the multipliers that a backend finds."""
+    """Return the values in `problem` as a solution, with multipliers from a cvxpy solver."""
     from convexfs.solving.solve import solve
 
     point = {variable.name(): variable.value for variable in problem.variables()}

@@ -1,4 +1,4 @@
-"""A changed problem given to an estimator: a function, or a problem file."""
+"""User-defined formulations for an estimator: a build function, or a problem file."""
 
 import inspect
 from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def build_of(
     formulation: Callable[..., Any] | str | Path | None, method: str
 ) -> Callable[..., Any] | None:
-    """Return the build function behind the ``formulation`` parameter of a method's estimator.
+    """Return the build function for the ``formulation`` parameter of a method's estimator.
 
     Of a problem file, its own arguments take the first value they have in its GRID;
     what the method offers, such as ``lam``, the estimator's parameters decide.
@@ -28,7 +28,7 @@ def build_of(
 
 
 def own_values(file: "ProblemFile") -> dict[str, Any]:
-    """Return the arguments that only a file's `build` takes, at the first value of its GRID."""
+    """Return the extra arguments of a file's `build`, each at the first value of its GRID."""
     if file.build is None:
         return {}
     offered = inspect.signature(file.formulation.build).parameters
@@ -38,7 +38,7 @@ def own_values(file: "ProblemFile") -> dict[str, Any]:
 
 
 def changed_file(formulation: Any, method: str) -> "ProblemFile":
-    """Load the problem file of this name, if it changes a problem of this method."""
+    """Load the problem file of this name; raise unless it changes a problem of this method."""
     if not isinstance(formulation, str | Path):
         kind = type(formulation).__name__
         raise InputError(f"formulation must be a build function or a problem file, not {kind}")

@@ -1,4 +1,4 @@
-"""Margins of single features, where the weights of a method are no evidence."""
+"""Test features by their margins, for methods whose weights are normalised."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,14 +22,14 @@ from convexfs.neighbors.shadow_columns import (
     shadow_margins,
 )
 
-#: Share of each class that counts as near.
+#: Fraction of each class that counts as neighbours.
 _NEAR = 0.25
 _METRIC = "sqeuclidean"
 
 
 @parameters
 class MarginTested(WeightSelector):
-    """Base of the estimators of squared distances whose weights are scaled to one size.
+    """Base of estimators with squared distances whose weights are normalised.
 
     Such weights share a sum or a largest value, whatever the labels, so that tests use margins
     instead.
@@ -60,7 +60,7 @@ class MarginTested(WeightSelector):
 
 
 def margin_at_labels(X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from classes to a margin of every feature.
+    """Return the function that maps class labels to the margin of every feature.
 
     It is how much farther the nearest samples of other classes are than those of the own,
     squared and with all weights 1. A quarter of each class is near: with some neighbours fixed

@@ -1,4 +1,4 @@
-"""What all estimators share: parameters, one way to fit, the convex step, the ranking."""
+"""Base class of all estimators: parameters, ``fit``, the convex step and the ranking."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -34,13 +34,13 @@ from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.samples import warn_of_scales
 from convexfs.records import Certificate, Solution
 
-#: More threads or processes than any machine runs at once.
+#: Upper limit of n_jobs, above the number of threads or processes of any machine.
 _MOST_JOBS = 10_000
 
 
 @parameters
 class MethodEstimator(CallbackSupportMixin, BaseEstimator):
-    """Parameters and ``fit`` that the estimators of all methods have in common.
+    """Base class of all estimators: common parameters and ``fit``.
 
     A subclass names its method's function as ``_method``, inherits the parameters of that
     function's settings, and adds what it learns: each field of the method's result becomes
@@ -70,7 +70,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         Above 0 the backend prints, and long work shows its progress.
     """
 
-    #: ``method(X, codes, settings, solving, ...) -> result``.
+    #: The method's fit function: ``method(X, codes, settings, solving, ...) -> result``.
     _method: ClassVar[Callable[..., Any]]
     _accepts: ClassVar[Accepts] = Accepts()
 
@@ -87,7 +87,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
     n_features_in_: int = learned()
     solution_: Solution = learned()
     certificate_: Certificate = learned()
-    #: Columns that had a single value in `fit`.
+    #: Mask of the columns that were constant in `fit`.
     _constant: np.ndarray = learned()
     _coding: Coding = learned()
     _training: TrainingSamples = learned()
@@ -104,20 +104,20 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return self
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Return samples and target as the method takes them, and record what they are like."""
+        """Return samples and target as the method accepts them, and record their properties."""
         samples = validate(X, y, self._accepts, self)
         self._constant, self._coding = samples.constant, samples.coding
         if samples.classes is not None:
             self.classes_ = samples.classes
         self._check_parameters(self.n_features_in_)
-        # Samples that are fitted again were warned about before.
+        # When samples are fitted again, they were warned about before.
         if samples.constant.any() and not isinstance(X, MixedSamples):
             warn_constant_columns(samples.constant, getattr(self, "feature_names_in_", None))
         self._training = TrainingSamples(samples.X, samples.y)
         return samples.X, samples.y
 
     def _queries(self, X: Any) -> Any:
-        """Return samples as they were in `fit`, of any classes."""
+        """Validate samples against those of `fit`; their classes may be unknown."""
         return validate_queries(X, self._accepts, self)
 
     @with_callbacks
@@ -141,11 +141,11 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return {name: value for name, value in offered.items() if name in taken}
 
     def _weights_of(self, number: int, sample_weight: np.ndarray | None) -> Any:
-        """Return None: there are no sample weights, unless a subclass has them."""
+        """Return None; subclasses that accept sample weights override this."""
         return None
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Keep what later calls need beside the result: nothing, in most."""
+        """Store data that later calls need beside the result; most estimators store nothing."""
 
     def _solving(self) -> Solving:
         return Solving(
@@ -161,7 +161,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return build_of(self.formulation, type(self)._method.__name__)
 
     def _check_parameters(self, n_features: int) -> None:
-        """Raise for what all estimators have; each method checks its own."""
+        """Raise if a parameter that all estimators have is invalid; methods check their own."""
         if not isinstance(self.solver, str):
             raise InputError(f"solver must be a name such as 'CLARABEL', not {self.solver!r}")
         if self.n_jobs is not None:
@@ -179,7 +179,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
 
     def _null_seed(self) -> int:
-        """Return the seed of permutations: without `random_state` the same for all fits."""
+        """Return the seed of permutations; without `random_state` all fits share one seed."""
         return 0 if self.random_state is None else self._seed()
 
     def _seed(self) -> int:
@@ -223,23 +223,23 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return self._stated(X, y)[0]
 
     def _stated(self, X: Any = None, y: Any = None) -> tuple[Any, Step]:
-        """Return the problem, and the step that it states."""
+        """Return the convex step as a cvxpy problem, and the step itself."""
         return stated_problem(self, X, y)
 
     def _step(self, X: Any, codes: np.ndarray) -> Step:
-        """Return the step at the fitted weights or, before a fit, at those it would start from."""
+        """Return the step at the fitted weights or, before a fit, at the initial weights."""
         return method_step(self, X, codes)
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
-        """Return what the method's `step` takes beside its settings."""
+        """Return the arguments of the method's `step` function beside its settings."""
         return {}
 
     def _certify(self, **options: Any) -> Certificate:
-        """Certify the fit anew: the step by :func:`convexfs.certify`, then the fixed point."""
+        """Certify the fit again: the step by :func:`convexfs.certify`, then the fixed point."""
         return certify_fit(self, **options)
 
     def ranking(self) -> pd.DataFrame:
-        """Every feature, the heaviest first.
+        """Return all features as a table, by decreasing weight.
 
         Returns
         -------
@@ -259,7 +259,10 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
-        """Return the selected features, or None if there is no selection, or none `at_once`."""
+        """Return the selected features.
+
+        Return None if the estimator does not select features, or if `at_once` and it takes long.
+        """
         get_support = getattr(self, "get_support", None)
         return None if get_support is None else get_support()
 
@@ -273,7 +276,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return shown
 
     def _shown(self) -> Self:
-        """Return what is shown: a look must not begin long work."""
+        """Return a copy for display that does not start long computations."""
         return self
 
     def _fit_html(self) -> str:

@@ -1,4 +1,4 @@
-"""What linear projections share."""
+"""Base class of linear projections."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from convexfs.errors import InputError, check_number
 from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.methods.base.formulation import learned, parameters
 
-#: The value of ``n_components`` that asks for cross-validation, where a method has it.
+#: Value of ``n_components`` that requests cross-validation, for methods that support it.
 BY_CROSS_VALIDATION = "cv"
 
 
@@ -30,7 +30,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MethodEstima
     components_: np.ndarray = learned()
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of samples along the components."""
+        """Return the coordinates of samples along the components."""
         return self._queries(X) @ self.components_.T
 
     @property

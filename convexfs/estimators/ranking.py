@@ -1,4 +1,4 @@
-"""Features by their weights: as a table, and as what a notebook shows under a fit."""
+"""The ranking of features: as a table, and as HTML that a notebook shows below a fit."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,14 +9,14 @@ import pandas as pd
 
 from convexfs.records import Certificate
 
-#: Features that a notebook shows.
+#: Number of features that a notebook shows.
 SHOWN = 10
 
 
 def ranking_frame(
     names: Sequence[str], weights: np.ndarray, selected: np.ndarray | None
 ) -> pd.DataFrame:
-    """Return name, weight, rank and selected of every feature, the heaviest first.
+    """Return one row per feature with name, weight, rank and selected, by decreasing weight.
 
     Features of equal weight share a rank, the first that any of them could have. `selected`
     is missing where there is no selection, as of a projection.

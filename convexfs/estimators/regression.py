@@ -1,4 +1,4 @@
-"""What selectors that learn from numbers have in common."""
+"""Base class of selectors for regression."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from convexfs.methods.base.formulation import parameters
 
 @parameters
 class NumberSelector(MissingParameters, WeightSelector):
-    """Base of the selectors whose target is a number.
+    """Base of the selectors whose target is numeric.
 
     A pair of samples is some of a hit and some of a miss, and not one of them: the rules that
     take means over the hits and over the misses seen are for classes. Without classes there are

@@ -1,4 +1,4 @@
-"""What selectors share: weights of features and samples, the test of the features, support."""
+"""Base classes of selectors: feature weights, sample weights, tests of features, support."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @parameters
 class MissingParameters:
-    """Parameters of selectors that take missing values and categories as they are.
+    """Parameters of selectors that accept missing values and categorical columns.
 
     Samples without missing values and categories are taken as ever, unless `missing` is
     "observed"; :mod:`convexfs.neighbors.missing_values` says what differences others have.
@@ -90,7 +90,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The weights, under scikit-learn's name."""
+        """Return the weights under scikit-learn's name."""
         check_is_fitted(self)
         return self.weights_
 
@@ -117,7 +117,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     @property
     def permutation_test_(self) -> "ShadowResult | None":
-        """Former name of `shadow_test_`."""
+        """Return `shadow_test_`; this is its former name."""
         return self.shadow_test_
 
     @property
@@ -136,7 +136,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     @property
     def _sparse(self) -> bool:
-        """Whether weights of 0 are what the method means by leaving features out."""
+        """Return whether a weight of 0 means that the method does not select the feature."""
         return False
 
     def summary(self) -> str:
@@ -158,14 +158,14 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     def _statistic_at_labels(
         self, X: Any, seed: int, sample_weight: Any = None
     ) -> Callable[..., Any] | None:
-        """Return a function from class codes to a number a feature, if that is faster than to fit.
+        """Return a function from class codes to one statistic per feature, if faster than a fit.
 
         It is `_evidence`, or what stands for that where weights are none.
         """
         return None
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
-        """Return margins beside shadow columns and those of the shadows, if there is a fast way.
+        """Return margins of features and of their shadow columns, if they can be computed fast.
 
         See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
         """
@@ -173,15 +173,15 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     @property
     def _pairs_alike(self) -> bool:
-        """Whether the test weighs samples so that pairs of classes are compared alike."""
+        """Return whether the test weights samples so that all pairs of classes count the same."""
         return False
 
     def _evidence_units(self, X: Any) -> np.ndarray:
-        """Return the scale of each feature's evidence: that of its differences."""
+        """Return the unit of each feature's evidence: the scale of its differences."""
         return feature_deviations(X)
 
     def _operations(self, X: np.ndarray) -> float | None:
-        """Additions that a permutation takes; None if each is a fit."""
+        """Return the number of additions per permutation; None if each permutation needs a fit."""
         return None
 
     def _remember(self, X: Any, codes: np.ndarray) -> None:
@@ -210,7 +210,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return self._held
 
     def plot(self) -> Any:
-        """Draw the weights by name, the heaviest first and those selected in colour.
+        """Draw the weights by name, in decreasing order, with selected features in colour.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         held = state.get("_held")
-        # Pickles of earlier versions have no such parameter.
+        # Pickles of earlier versions lack this parameter.
         if held is None or held.X is None or getattr(self, "keep_data", True):
             return state
         if isinstance(held.X, ColumnSource):
@@ -263,20 +263,20 @@ class WeightSelector(SelectorMixin, MethodEstimator):
             assert self.shadow_test_ is not None
             return self.shadow_test_.selected & ~self._constant
         mask = np.zeros(len(weights), dtype=bool)
-        # Constant columns come last, also where others weigh nothing.
+        # Constant columns come last, even if the other weights are 0.
         mask[np.lexsort((-weights, self._constant))[: self._number()]] = True
         return mask & ~self._constant
 
     def _refittable(self) -> Any:
-        """Return what may be fitted to some of the samples that were kept."""
+        """Return an estimator that can be fitted to subsets of the stored samples."""
         if not self._accepts.missing:
             return self
-        # Samples that were kept know their categories, and have lost their names.
+        # The stored samples contain their categories but no column names.
         again: Any = clone(self)
         return again.set_params(categorical_features=None)
 
     def _number(self) -> int:
-        """Return the number of features to select; "auto" takes it from held-out errors."""
+        """Return the number of features to select; "auto" chooses it by cross-validation."""
         wanted = self.n_features_to_select
         if isinstance(wanted, float | np.floating) and wanted < 1:
             return max(int(wanted * len(self.weights_)), 1)
@@ -303,13 +303,13 @@ class WeightSelector(SelectorMixin, MethodEstimator):
             check_number(name, wanted, 1, n_features, whole=True)
 
 
-#: What RELIEF, I-RELIEF and Logo take.
+#: Input that RELIEF, I-RELIEF and Logo accept.
 ANY_SAMPLES = Accepts(sparse=True, missing=MISSING_RULES, out_of_core=True, sample_weight=True)
 
 
 @parameters
 class ClassSelector(MissingParameters, WeightSelector):
-    """Base of the selectors that need nothing of samples but their differences.
+    """Base of classification selectors that use differences between samples only.
 
     ``fit`` takes any matrix that can be sliced by columns, without a copy. That is an array of
     h5py, zarr or dask (its blocks stay on the workers of a ``distributed`` client, where there

@@ -1,4 +1,4 @@
-"""What a fit keeps for later questions."""
+"""Training data stored with a fit, for results that are computed on demand."""
 
 from collections.abc import Callable
 from copy import copy
@@ -10,7 +10,9 @@ from convexfs.errors import InputError
 
 
 class Held:
-    """The samples of a fit, kept for questions that need them again.
+    """The samples of a fit, and results that are computed from them when first requested.
+
+    Results are cached here, so that reading one leaves the estimator unchanged.
 
     The estimator has this object from `fit` on and what was answered is remembered here, so
     that asking changes nothing in the estimator.
@@ -25,24 +27,24 @@ class Held:
         groups: Any = None,
         blocks: Any = None,
     ):
-        # A copy: the caller may change the array between the fit and the question.
+        # Store a copy: the caller may change the array after the fit.
         self.X, self.codes, self.seed = X.copy(), codes, seed
         self.sample_weight, self.groups, self.blocks = sample_weight, groups, blocks
         self._answers: dict[str, Any] = {}
 
     @property
     def answered(self) -> bool:
-        """Whether something was asked."""
+        """Return whether any result has been computed."""
         return bool(self._answers)
 
     def unasked(self) -> "Held":
-        """Return a copy that returns None for values that were not computed before."""
+        """Return a copy that gives None for every result that has not been computed."""
         held = copy(self)
         held._answers = {"test": None, "curve": None} | self._answers
         return held
 
     def packed(self) -> "Held":
-        """Return the answers without the samples and the statistics of single permutations."""
+        """Return the cached results without the samples and without permutation statistics."""
         held = copy(self)
         held.X = None
         held._answers = {
@@ -52,7 +54,7 @@ class Held:
         return held
 
     def answer(self, name: str, question: Callable[[], Any]) -> Any:
-        """Return the value of `question`, computed once."""
+        """Return the result of `question`, computed once and cached by `name`."""
         if name not in self._answers:
             if self.X is None:
                 raise InputError(

@@ -1,4 +1,4 @@
-"""What samples and targets an estimator takes, and how they are checked."""
+"""Validation of samples and targets, and the kinds of input that estimators accept."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,16 +47,16 @@ from convexfs.kernels import thread_map
 from convexfs.neighbors.missing_values import MixedSamples, mixed_samples
 from convexfs.neighbors.sparse import SparseSamples
 
-#: What to do about missing values, by methods that need all of them.
+#: Advice about missing values, for methods that do not accept them.
 MISSING_CURE = (
     "fill such cells first, as by SimpleImputer in a pipeline, by --impute or impute= when data "
     "are read, or use Relief, IRelief or Logo, which take missing values"
 )
-#: How to pass classes that are integers.
+#: How to pass class labels that are integers.
 _INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
-#: Numbers of fewer bytes are not converted to larger ones.
+#: Numbers with fewer bytes than this are not converted to float64.
 _NARROW_BYTES = 4
-#: Data types of samples that are taken as they are; anything else is converted to the first.
+#: Data types that are accepted without conversion; others are converted to the first.
 AS_IT_IS = (
     np.float64, np.float32, np.float16, np.bool_, np.int8, np.uint8, np.int16, np.uint16,
     np.int32, np.uint32, np.int64, np.uint64,
@@ -64,12 +64,12 @@ AS_IT_IS = (
 
 
 class NotNumbers(InputError, TypeError):
-    """Samples that cannot be converted to numbers; scikit-learn asks for a TypeError."""
+    """Samples that cannot be converted to numbers; scikit-learn expects a TypeError."""
 
 
 @dataclass(frozen=True)
 class Accepts:
-    """What the `fit` of an estimator takes.
+    """The kinds of input that an estimator's `fit` accepts.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Accepts:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Return the arguments of scikit-learn's validation."""
+        """Return the arguments for scikit-learn's validation functions."""
         sparse = ("csr", "csc") if self.sparse else False
         order = {"order": "C"} if self.dtype is np.float64 else {}
         return {"dtype": self.dtype, "accept_sparse": sparse, "ensure_all_finite": False, **order}
@@ -109,7 +109,7 @@ class Accepts:
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples and target as a method takes them.
+    """Validated samples and target.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Samples:
 
 
 def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
-    """Check samples and target, and convert them to what the method of `estimator` takes.
+    """Check samples and target, and convert them to types that the estimator's method accepts.
 
     As scikit-learn's ``validate_data`` does, it records the number of features and their names
     in `estimator`, whose parameters `missing`, `categorical_features` and `class_weight` are
@@ -146,9 +146,10 @@ def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
     if accepts.missing:
         check_choice("missing", estimator.missing, accepts.missing)
     coding = Coding(np.zeros(0, bool), {})
-    # An array of numbers holds neither text nor categories, and its columns lie in memory.
+    # An array of numbers has neither text nor categories, and its columns are in memory.
     plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-    if isinstance(X, MixedSamples):  # validated before, and fitted again to other labels
+    # These samples were validated before and are fitted again to other labels.
+    if isinstance(X, MixedSamples):
         estimator.n_features_in_, constant, y = X.shape[1], X.spread == 0, np.asarray(y)
     elif (
         accepts.out_of_core
@@ -170,7 +171,7 @@ def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
 
 
 def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
-    """Check samples of any classes, and convert them to what they were in `fit`."""
+    """Check samples without labels, and convert them as in `fit`."""
     check_is_fitted(estimator)
     X = as_pandas(X)
     if not accepts.missing:
@@ -192,7 +193,7 @@ def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
 
 
 def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
-    """Return a table as what scikit-learn converts to numbers, and its categories."""
+    """Return a table in a form that scikit-learn converts to numbers, and its categories."""
     X, coding = as_pandas(X), Coding(np.zeros(0, bool), {})
     if not accepts.missing:
         refuse_text(X, "Input X")
@@ -211,7 +212,7 @@ def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
 def _usable(
     X: Any, accepts: Accepts, estimator: Any, categorical: np.ndarray
 ) -> tuple[Any, np.ndarray]:
-    """Return numbers as what the method takes, and which columns are constant."""
+    """Convert numbers to what the method accepts, and return a mask of constant columns."""
     names = getattr(estimator, "feature_names_in_", None)
     if issparse(X):
         check_sparse_finite(X, "Input X", names)
@@ -226,18 +227,18 @@ def _usable(
         return X, check_ends(low, high, "Input X", names)
     if rule == "error":
         check_finite(X, "Input X", names, "fill such cells, or use another rule than 'error'")
-        rule = "hybrid"  # without missing values any rule will do
+        rule = "hybrid"  # Without missing values all rules give the same result.
     check_not_infinite(X, "Input X", names)
     check_range(np.where(np.isnan(X), 0.0, X), "Input X", names)
     if accepts.target == NUMBERS:
-        rule = "class"  # one class that all samples are of
+        rule = "class"  # All samples belong to one class.
     kinds = categorical if len(categorical) else np.zeros(X.shape[1], dtype=bool)
     samples = mixed_samples(X, kinds, rule)
     return samples, samples.spread == 0
 
 
 def _columns(X: Any, accepts: Accepts, estimator: Any) -> ColumnSource | None:
-    """Return samples whose columns are read from where they lie; None of others."""
+    """Return samples that are read column by column from their storage; None for other types."""
     source = None if isinstance(X, np.ndarray) else column_source(X)
     plain = estimator.categorical_features is None and estimator.missing != "observed"
     if source is not None and not plain:
@@ -251,7 +252,7 @@ def _columns(X: Any, accepts: Accepts, estimator: Any) -> ColumnSource | None:
 
 
 def _is_narrow(X: np.ndarray) -> bool:
-    """Whether a float64 copy would be larger than what passes over columns hold."""
+    """Return whether to read X by columns, because a float64 copy would be much larger."""
     if X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.shape) == 0:
         return False
     small = X.dtype.itemsize < _NARROW_BYTES
@@ -265,9 +266,9 @@ def _is_narrow(X: np.ndarray) -> bool:
 def _validated_columns(
     X: ColumnSource, y: Any, estimator: Any
 ) -> tuple[ColumnSource, np.ndarray, np.ndarray]:
-    """Return columns, labels and which columns are constant; record the number of features."""
+    """Return columns, labels and a mask of constant columns; record the number of features."""
     n_samples, estimator.n_features_in_ = X.shape
-    if hasattr(estimator, "feature_names_in_"):  # of an earlier fit to a table
+    if hasattr(estimator, "feature_names_in_"):  # An earlier fit to a table has set these names.
         del estimator.feature_names_in_
     if y is None:
         raise InputError("Input y is missing: give the class of each sample")
@@ -283,7 +284,7 @@ def _validated_columns(
 def _target(
     y: np.ndarray, accepts: Accepts, estimator: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return numbers and None, or class codes and the labels behind them."""
+    """Return a numeric target and None, or class codes and class labels."""
     if accepts.target == NUMBERS:
         return as_numbers(y, "Input y"), None
     refuse_numbers(y)
@@ -300,7 +301,7 @@ def _target(
 
 
 def refuse_numbers(y: np.ndarray) -> None:
-    """Raise for a target of numbers, where classes are needed; name what takes numbers."""
+    """Raise if a classification target is numeric, and name the estimators for regression."""
     if type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
         raise InputError(
             f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
@@ -321,12 +322,12 @@ def _refuse_lone_samples(codes: np.ndarray, names: list[str], method: str) -> No
 
 
 BALANCED = "balanced"
-#: Integer weights of a larger sum are relative too: no table has so many rows.
+#: Integer weights with a larger sum are relative too, because no table has so many rows.
 _MOST_ROWS = 2.0**40
 
 
 def weighted_rows(sample_weight: Any, X: Any, y: Any, *units: Any) -> tuple[Any, ...]:
-    """Return the positive weights as numbers of rows, then samples and targets that have them."""
+    """Return the positive weights as row counts, with their samples and targets."""
     try:
         weights = _check_sample_weight(
             sample_weight, np.empty((_num_samples(X), 1)), ensure_non_negative=True
@@ -361,7 +362,7 @@ def refuse_unknown(estimator: Any, unknown: Mapping[str, Any]) -> None:
 
 
 def check_class_weight(given: Any, labels: list[Any]) -> None:
-    """Raise unless these are weights of classes with these labels."""
+    """Raise unless `given` is a valid class_weight for these labels."""
     if not isinstance(given, Mapping):
         if isinstance(given, str) and given == BALANCED:
             return
@@ -372,7 +373,7 @@ def check_class_weight(given: Any, labels: list[Any]) -> None:
     for label, weight in given.items():
         check_number(f"class_weight of {label!r}", weight, 0)
     unknown = [label for label in given if label not in labels]
-    # A fold may lack a class: it is a mistake only where another class is not named.
+    # A fold may lack a class, so raise only if some class of the data is not named either.
     if unknown and not all(label in given for label in labels):
         raise InputError(
             f"class_weight names {unknown[0]!r}, which is no class: "
@@ -383,10 +384,10 @@ def check_class_weight(given: Any, labels: list[Any]) -> None:
 
 
 def _counts(weights: np.ndarray) -> np.ndarray:
-    """Return positive weights as numbers of rows: integers as they are, others of mean 1."""
+    """Scale positive weights to row counts: integers stay as they are, others get mean 1."""
     with np.errstate(over="ignore"):
         if weights.sum() <= _MOST_ROWS and (weights == np.round(weights)).all():
             return weights
     relative = weights / weights.max()
-    # Smaller shares than this are lost in every sum of distances, and overflow as divisors.
+    # Smaller weights vanish in sums of distances and overflow as divisors.
     return np.maximum(relative / relative.mean(), np.finfo(float).eps)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: its modules, and whether it holds a quadratic objective.
+    """A file format: its modules, and whether it supports a quadratic objective.
 
     Files of a format without a writer are only read.
     """
@@ -57,7 +57,7 @@ FORMATS = {
     ".npz": Format("npz", "npz", quadratic=True),
     ".mat": Format("matlab", None, quadratic=True),
 }
-#: Endings of the formats that are written.
+#: File endings of the formats that can be written.
 WRITTEN = tuple(known for known, form in FORMATS.items() if form.writer)
 
 
@@ -96,7 +96,7 @@ def read_problem(path: str | Path) -> "cp.Problem":
 
 
 def write_problem(problem: "cp.Problem", path: str | Path) -> None:
-    """Write a convex problem to a file, as the cone program it is.
+    """Write a convex problem to a file, as a cone program.
 
     Parameters
     ----------

@@ -33,10 +33,10 @@ from convexfs.formats.text import Lines
 
 VERSIONS = (1, 4)
 _ROOT = math.sqrt(0.5)
-#: Cones of any size: kind here, sign of the rows.
+#: Cones of any size: kind in this package, and sign of the rows.
 _PLAIN = {"L=": (ZERO, 1.0), "L+": (NONNEGATIVE, 1.0), "L-": (NONNEGATIVE, -1.0),
           "Q": (SECOND_ORDER, 1.0)}  # fmt: skip
-#: Cones of three entries, as matrices from CBF's order to ours.
+#: Three-dimensional cones, as matrices from CBF's order to ours.
 _THREE = {
     "EXP": [[0, 0, 1], [0, 1, 0], [1, 0, 0]],
     "EXP*": [[0, -1, 1], [0, 0, -1], [1, 0, 0]],
@@ -46,12 +46,12 @@ _SENSES = {"MIN": False, "MAX": True}
 
 
 def read(path: Path) -> Program:
-    """Read a file."""
+    """Read a CBF file."""
     return _Reader(path).program()
 
 
 class _Reader:
-    """The sections of a file, as they are read."""
+    """Parser of a file's sections."""
 
     def __init__(self, path: Path):
         self.lines = Lines(path, "#")
@@ -180,7 +180,7 @@ class _Reader:
         self.entries[keyword] = found
 
     def _place(self, keyword: str, at: list[int]) -> tuple[int, ...]:
-        """Check that the indices exist; return those of a matrix in its lower triangle."""
+        """Check that the indices exist; return matrix indices in the lower triangle."""
         for what, index in zip(_LIMITS[keyword], at, strict=True):
             if what in ("row", "column"):
                 continue
@@ -231,7 +231,7 @@ class _Reader:
             start += size
 
     def _matrix(self, prefix: str, n_rows: int, size: int) -> Any:
-        """Rows over all columns: those of scalars (ACOORD), then of matrices (FCOORD)."""
+        """Return rows over all columns: scalar variables (ACOORD), then matrices (FCOORD)."""
         scalars = self.entries.get(f"{prefix}ACOORD", {})
         where = [((0, *at) if prefix else at) for at in scalars]
         cells = list(zip(where, scalars.values(), strict=True))
@@ -250,7 +250,7 @@ class _Reader:
         return self._in_cones(A, b, self.cones["CON"])
 
     def _conic_variables(self, size: int) -> tuple[Any, np.ndarray, list[Cone]]:
-        """Rows that say in which cones the variables are, where it is more than a bound."""
+        """Return the rows for variables in cones that are more than a bound."""
         said = [("F" if name in _BOUNDS else name, count) for name, count in self.cones["VAR"]]
         A = sparse.eye_array(self.counts["VAR"], size, format="csr")
         return self._in_cones(A, np.zeros(self.counts["VAR"]), said)
@@ -267,7 +267,7 @@ class _Reader:
         return to_rows @ A, to_rows @ b, cones
 
     def _standard(self, name: str, size: int) -> tuple[Any, list[Cone]]:
-        """Return the matrix that turns a CBF cone's entries into rows, and the cone of the rows."""
+        """Return the matrix from a CBF cone's entries to rows, and the cone of these rows."""
         if name in _PLAIN:
             kind, sign = _PLAIN[name]
             return sign * sparse.eye_array(size), [Cone(kind, size)] * bool(size)
@@ -287,7 +287,7 @@ class _Reader:
         return np.diag(scale), [Cone(POWER, 3, alpha)]
 
     def _semidefinite(self, size: int) -> tuple[Any, np.ndarray, list[Cone]]:
-        """Rows of ``H(x) + D``, each matrix column by column."""
+        """Return the rows of ``H(x) + D``, each matrix column by column."""
         sides = self.sizes["PSDCON"]
         starts = np.cumsum([0, *(side * side for side in sides)])
         cells, b = [], np.zeros(int(starts[-1]))
@@ -301,7 +301,7 @@ class _Reader:
         return _sparse(cells, (b.size, size)), b, cones
 
 
-#: What the indices of each section count.
+#: Meaning of the indices of each section.
 _LIMITS = {
     "OBJACOORD": ("VAR",),
     "ACOORD": ("CON", "VAR"),
@@ -320,7 +320,7 @@ def _sparse(cells: list[tuple[Any, float]], shape: tuple[int, int]) -> Any:
 
 
 def _from_triangle(size: int) -> tuple[Any, list[Cone]]:
-    """All of a matrix from its lower triangle column by column, off-diagonals times sqrt(2)."""
+    """Return the map from a scaled lower triangle to the full matrix, column by column."""
     side = (math.isqrt(8 * size + 1) - 1) // 2
     j, i = np.triu_indices(side)
     values = np.where(i == j, 1.0, _ROOT)

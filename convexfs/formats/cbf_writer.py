@@ -1,4 +1,4 @@
-"""Cone programs written as CBF, version 3."""
+"""Write cone programs as CBF, version 3."""
 
 import itertools
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def dumps(program: Program) -> str:
 
 
 def _with_simple_bounds(program: Program) -> Program:
-    """Bounds that CBF's domains cannot say as rows; the others stay."""
+    """Turn bounds that CBF's domains cannot express into rows; the others stay."""
     simple = np.array([at in _DOMAINS for at in zip(program.lower, program.upper, strict=True)])
     others = replace(
         program,
@@ -100,14 +100,14 @@ def _counted(entries: Iterable[Any]) -> list[Any]:
 
 
 def _entries(*columns: np.ndarray) -> list[str]:
-    """Lines of the entries that are not 0: their indices, then the value."""
+    """Return lines of the nonzero entries: indices, then the value."""
     *places, values = (column.tolist() for column in columns)
     rows = zip(*places, values, strict=True)
     return [" ".join([*map(str, at), repr(value)]) for *at, value in rows if value]
 
 
 def _matrix_parts(program: Program, matrices: list[Any]) -> list[tuple[str, list[Any]]]:
-    """Lower triangles of the matrices that x multiplies, and of the constant ones."""
+    """Return the lower triangles of the coefficient matrices, and of the constant ones."""
     linear, constant = [], []
     for number, (cone, rows) in enumerate(matrices):
         column, row = np.divmod(np.arange(cone.size), cone.side)

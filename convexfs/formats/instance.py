@@ -25,18 +25,18 @@ ZERO, NONNEGATIVE = "equal to 0", "at least 0"
 SECOND_ORDER, EXPONENTIAL = "second-order cone", "exponential cone"
 POWER, SEMIDEFINITE = "power cone", "psd matrix"
 KINDS = (ZERO, NONNEGATIVE, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE)
-#: From this on a file's number is its word for no bound; files hold 1e20 with rounding errors.
+#: Numbers of this size mean no bound; files contain 1e20 with rounding errors.
 INFINITE = 1e20 * (1 - 1e-9)
-#: A file whose names would make more variables than this has one, a vector.
+#: Files whose names would make more variables than this become one vector variable.
 MOST_VARIABLES = 20
-#: And so has one with more columns than this that are no parts of vectors.
+#: So do files with more columns than this that do not belong to vectors.
 MOST_SCALARS = 5
 _INDEXED = re.compile(r"(?P<base>.+)[_\[(](?P<index>\d+)[\])]?")
 
 
 @dataclass(frozen=True)
 class Cone:
-    """Some consecutive rows that lie in a cone; `alpha` is a power cone's exponent of x."""
+    """Consecutive rows that lie in one cone; `alpha` is a power cone's exponent of x."""
 
     kind: str
     size: int
@@ -44,13 +44,13 @@ class Cone:
 
     @property
     def side(self) -> int:
-        """Rows and columns of a semidefinite matrix."""
+        """Return the side of a semidefinite matrix."""
         return math.isqrt(self.size)
 
 
 @dataclass(frozen=True)
 class Variable:
-    """Some consecutive columns that go by one name; `semidefinite` ones are a square matrix."""
+    """Consecutive columns with one name; `semidefinite` ones form a square matrix."""
 
     name: str
     size: int
@@ -64,7 +64,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Program:
-    """A cone program; see the module. `names` are its columns', if the file has any.
+    """A cone program as in the module's docstring; `names` are the columns' names, if any.
 
     `row_names` are those of the rows of A, or none, with which of them are lower limits.
     """
@@ -85,7 +85,7 @@ class Program:
 
     @classmethod
     def of(cls, c: Any, A: Any, b: Any, cones: Iterable[Cone], **more: Any) -> "Program":
-        """Make a program without bounds and integers but for those given."""
+        """Make a program; bounds and integers are empty unless given."""
         c = np.asarray(c, dtype=float)
         free = {
             "lower": np.full(c.size, -np.inf),
@@ -102,7 +102,7 @@ class Program:
 
     @property
     def blocks(self) -> list[tuple[Cone, slice]]:
-        """Each cone with its rows."""
+        """Return each cone with its rows."""
         ends = np.cumsum([0, *(cone.size for cone in self.cones)])
         return [
             (cone, slice(int(start), int(stop)))
@@ -110,12 +110,12 @@ class Program:
         ]
 
     def rows(self, kind: str) -> np.ndarray:
-        """Positions of all rows of one kind of cone."""
+        """Return the indices of all rows of one kind of cone."""
         own = [np.arange(rows.start, rows.stop) for cone, rows in self.blocks if cone.kind == kind]
         return np.concatenate([np.empty(0, dtype=int), *own])
 
     def with_bounds_apart(self) -> "Program":
-        """Turn rows ``a x_j + b >= 0`` of a single variable into bounds of it."""
+        """Turn rows ``a x_j + b >= 0`` of a single variable into bounds."""
         alone = np.zeros(self.b.size, dtype=bool)
         alone[self.rows(NONNEGATIVE)] = True
         alone &= np.diff(self.A.indptr) == 1
@@ -160,7 +160,7 @@ class Program:
 
     @property
     def column_names(self) -> list[str]:
-        """A name for each column, without blanks: ``w_0``, ``w_1``, or ``t`` of a single one."""
+        """Return column names without blanks: ``w_0``, ``w_1``, or ``t`` for a scalar."""
         if self.names:
             return list(self.names)
         names = []
@@ -172,14 +172,14 @@ class Program:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Append its position to every name if some names are equal."""
+    """Append positions to all names if some names are equal."""
     if len(set(names)) == len(names):
         return names
     return [f"{name}__{position}" for position, name in enumerate(names)]
 
 
 def between(A: Any, low: np.ndarray, high: np.ndarray) -> tuple[Any, np.ndarray, tuple[Cone, ...]]:
-    """Rows of ``low <= Ax <= high``: equations, what is at least `low`, what is at most `high`."""
+    """Return the rows of ``low <= Ax <= high``: equations, lower limits, upper limits."""
     low = np.where(low <= -INFINITE, -np.inf, low)
     high = np.where(high >= INFINITE, np.inf, high)
     equal = low == high
@@ -195,7 +195,7 @@ def between(A: Any, low: np.ndarray, high: np.ndarray) -> tuple[Any, np.ndarray,
 def names_between(
     names: Sequence[str], low: np.ndarray, high: np.ndarray
 ) -> tuple[tuple[str, bool], ...]:
-    """Return the names of the rows of :func:`between`, and which of them are lower limits.
+    """Return the names of the rows of :func:`between`, and a mask of the lower limits.
 
     A range has two rows of its name.
     """
@@ -228,7 +228,7 @@ def is_semidefinite(P: Any) -> bool:
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
-    except RuntimeError:  # a pivot is exactly 0
+    except RuntimeError:  # A pivot is exactly 0.
         return False
     on_diagonal = np.array_equal(factors.perm_r, factors.perm_c)
     return on_diagonal and bool((factors.U.diagonal() > 0).all())
@@ -249,7 +249,7 @@ def by_index(names: Sequence[str]) -> list[int]:
 
 
 def grouped(names: Sequence[str]) -> tuple[Variable, ...]:
-    """Variables of columns called ``w_0``, ``w_1``, ...; one vector x if there would be many.
+    """Return variables for columns named ``w_0``, ``w_1``, ...; one vector x if too many.
 
     Names without numbers are those of another program's columns, not of variables, unless they
     are few.

@@ -1,4 +1,4 @@
-"""The LP format, read and written by HiGHS: linear programs as formulas."""
+"""Read and write the LP format by HiGHS: linear programs as formulas."""
 
 import re
 import tempfile
@@ -14,12 +14,12 @@ from convexfs.formats import mps_writer
 from convexfs.formats.instance import INFINITE, Program, between, by_index, grouped, names_between
 from convexfs.formats.text import FormatError, read_bytes
 
-#: Files up to this many lines are searched for the line that HiGHS cannot read.
+#: Files with more lines are not searched for the line that HiGHS cannot read.
 _SEARCHED = 500
 
 
 def read(path: Path) -> Program:
-    """Read a file."""
+    """Read an LP file."""
     text = read_bytes(path).decode("utf-8", errors="replace")
     model = _parsed(text)
     if model is None:
@@ -45,7 +45,7 @@ def dumps(program: Program) -> str:
 def _silent() -> Any:
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
-    # Else entries below 1e-9 are dropped.
+    # Otherwise HiGHS drops entries below 1e-9.
     solver.setOptionValue("small_matrix_value", 1e-12)
     return solver
 
@@ -60,7 +60,7 @@ def _parsed(text: str) -> Any:
 
 
 def _place(text: str) -> str:
-    """Where the trouble begins: behind the longest part that can be read."""
+    """Locate a syntax error: after the longest prefix that can be read."""
     lines = text.splitlines()
     if len(lines) > _SEARCHED:
         return f"one of {len(lines)} lines"
@@ -86,7 +86,7 @@ def _program(model: Any) -> Program:
     other = {highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger}
     if other & set(lp.integrality_):
         raise InputError("semi-continuous variables are not read here")
-    # The format defines no order: a column stands where it was named first.
+    # The format defines no column order: columns are in order of appearance.
     order = by_index(lp.col_names_)
     names = tuple(lp.col_names_[column] for column in order)
     return Program(
@@ -107,7 +107,7 @@ def _program(model: Any) -> Program:
 
 
 def _finite(bounds: Any) -> np.ndarray:
-    """Bounds, with HiGHS's large numbers as infinity."""
+    """Return bounds with HiGHS's infinite values as infinity."""
     values = np.array(bounds, dtype=float)
     return np.where(np.abs(values) >= INFINITE, np.copysign(np.inf, values), values)
 

@@ -27,7 +27,7 @@ from convexfs.errors import InputError
 from convexfs.formats.instance import SECOND_ORDER, ZERO, Cone, Program, Variable, between
 from convexfs.formats.text import FormatError
 
-#: Asymmetry of P, relative to its largest entry, that is taken for rounding.
+#: Relative asymmetry of P that counts as rounding.
 _ROUNDING = 1e-12
 
 
@@ -59,7 +59,7 @@ class _Variables:
         raise FormatError(f"{self.path}: {message}")
 
     def matrix(self, name: str) -> Any:
-        """Return a real matrix, as sparse rows."""
+        """Return a real matrix as CSR."""
         value = self._numbers(name)
         if value.ndim != 2:
             self.fail(f"{name} must be a matrix")
@@ -113,7 +113,7 @@ def _cone_program(held: _Variables) -> Program:
     sizes = _cone_sizes(held)
     n = sum(sizes["f"] + sizes["l"] + sizes["q"] + sizes["r"]) + sum(s * s for s in sizes["s"])
     A = held.matrix("A") if "A" in held.values else held.matrix("At").T
-    if A.shape[1] != n and A.shape[0] == n:  # SeDuMi takes both
+    if A.shape[1] != n and A.shape[0] == n:  # SeDuMi accepts both orientations.
         A = A.T
     if A.shape[1] != n or not n:
         held.fail(f"K counts {n} entries of x, and A is {A.shape[0]} x {A.shape[1]}")
@@ -126,7 +126,7 @@ def _cone_program(held: _Variables) -> Program:
     free = sum(sizes["f"])
     lower[free : free + sum(sizes["l"])] = 0.0
     starts = np.cumsum([vector, *(s * s for s in sizes["s"])])[:-1]
-    # A matrix of one entry is a number, at least 0.
+    # A matrix with one entry is a nonnegative number.
     lower[[start for start, s in zip(starts, sizes["s"], strict=True) if s == 1]] = 0.0
     first = free + sum(sizes["l"])
     rows = [sparse.csr_array(A), *_second_order_rows(sizes, first, n)]
@@ -159,7 +159,7 @@ def _cone_sizes(held: _Variables) -> dict[str, list[int]]:
 
 
 def _second_order_rows(sizes: dict[str, list[int]], first: int, n: int) -> list[Any]:
-    """Return the rows of all second-order cones; a rotated one becomes a plain one."""
+    """Return the rows of all second-order cones; rotated ones are converted to standard ones."""
     unit: Any = sparse.eye_array(n, format="csr")
     rows, start = [], first
     for size in sizes["q"]:

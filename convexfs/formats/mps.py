@@ -19,7 +19,7 @@ from convexfs.formats.text import Lines
 
 _SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True,
            "MIN": False, "MINIMIZE": False, "MINIMISE": False}  # fmt: skip
-#: Where a line of fixed layout has its six words.
+#: Column positions of the six fields of a line in fixed layout.
 _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _UNREAD = {
     "SOS": "special ordered sets", "SOS1": "special ordered sets", "SOS2": "special ordered sets",
@@ -30,12 +30,12 @@ _UNREAD = {
 
 
 def read(path: Path) -> Program:
-    """Read a file."""
+    """Read an MPS or QPS file."""
     return _Reader(path).program()
 
 
 class _Reader:
-    """The sections of a file, as they are read."""
+    """Parser of a file's sections."""
 
     def __init__(self, path: Path):
         self.lines = Lines(path, "*")
@@ -160,7 +160,7 @@ class _Reader:
         valued = kind in ("UP", "LO", "FX", "LI", "UI")
         if not valued and kind not in ("FR", "MI", "PL", "BV"):
             self.lines.fail(f"there is no bound {kind[:40]!r}")
-        # The name of the set of bounds may be left out.
+        # The name of the set of bounds may be omitted.
         at = 1 if len(rest) > 2 or (len(rest) > 1 and rest[1] in self.columns) else 0
         if len(rest) <= at or rest[at] not in self.columns:
             self.lines.fail(f"there is no column {rest[at] if rest else ''!r}")
@@ -245,7 +245,7 @@ class _Reader:
     def _constraints(
         self,
     ) -> tuple[sparse.csr_array, np.ndarray, tuple[Cone, ...], tuple[tuple[str, bool], ...]]:
-        """Rows of the constraints, from their sides and ranges, and their names."""
+        """Return the rows of the constraints from their sides and ranges, and their names."""
         names = [name for name, kind in self.rows.items() if kind != "N"]
         place = {name: position for position, name in enumerate(names)}
         held = [(place[row], self.columns[column], value)
@@ -272,7 +272,7 @@ class _Reader:
 
 
 def _is_fixed(lines: list[str]) -> bool:
-    """Whether a name has blanks, so that only fixed columns separate the fields of a line."""
+    """Return whether a name has blanks, so that fields are separated by fixed columns."""
     section = ""
     for line in lines:
         count = len(line.split())

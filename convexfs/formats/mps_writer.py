@@ -1,4 +1,4 @@
-"""Linear and quadratic programs written as free MPS, every number to its last digit."""
+"""Write linear and quadratic programs as free MPS, with all digits."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _OBJECTIVE = "obj"
 
 
 def check_linear(program: Program, ending: str) -> None:
-    """Raise if the constraints are not all linear."""
+    """Raise unless all constraints are linear."""
     other = program.kinds - {ZERO, NONNEGATIVE}
     if other:
         raise InputError(
@@ -58,7 +58,7 @@ def _columns(program: Program) -> Iterator[str]:
             if value
         ]
         cost = float(program.c[column])
-        # A column without entries is still one: its cost of 0 says so.
+        # A column without entries is declared by a cost of 0.
         if cost or not entries:
             entries.insert(0, (_OBJECTIVE, cost))
         for row, value in entries:

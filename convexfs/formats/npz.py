@@ -24,19 +24,19 @@ _PARTS = ("data", "indices", "indptr", "shape")
 
 
 def read(path: Path) -> Program:
-    """Read an archive."""
+    """Read an npz archive."""
     try:
         file = io.BytesIO(read_bytes(path))
         check_npz(path, read_limit(), file)
         file.seek(0)
-        # No pickles: an archive holds numbers, and runs nothing.
+        # Pickles are not allowed: an archive holds numbers only and runs no code.
         with np.load(file, allow_pickle=False) as held:
             return _program(dict(held.items()))
     except ConvexfsError:
         raise
     except KeyError as error:
         raise FormatError(f"{path} is no archive of a cone program: it has no {error}") from error
-    # What zipfile, numpy and scipy raise about bytes that are none of theirs.
+    # zipfile, numpy and scipy raise these for invalid bytes.
     except Exception as error:
         said = " ".join(str(error).split())
         raise FormatError(f"{path} is no archive of a cone program ({said})") from error

@@ -29,7 +29,7 @@ _TURNED = '"minimises the opposite of an objective to be maximised'
 
 
 def read(path: Path) -> Program:
-    """Read a file."""
+    """Read an SDPA file."""
     lines = Lines(path, '"', "*")
     (m,) = _leading(lines, 1, "the number of variables", whole=True)
     (count,) = _leading(lines, 1, "the number of blocks", whole=True)
@@ -52,7 +52,7 @@ def read(path: Path) -> Program:
 
 
 def _integer(lines: Lines, m: int) -> np.ndarray:
-    """Which variables are whole, as comments say."""
+    """Return the integer variables that comments declare."""
     whole, listed = np.zeros(m, dtype=bool), False
     for number, line in lines.comments:
         if listed:
@@ -63,7 +63,7 @@ def _integer(lines: Lines, m: int) -> np.ndarray:
 
 
 def _leading(lines: Lines, count: int, what: str, *, whole: bool = False) -> list[float]:
-    """Read `count` numbers from the start of a line, or of several lines if one is too short."""
+    """Read `count` numbers from the start of a line, or of several if it has too few."""
     found: list[float] = []
     while len(found) < count:
         words = lines.next(what).translate(_PUNCTUATION).split()
@@ -72,11 +72,11 @@ def _leading(lines: Lines, count: int, what: str, *, whole: bool = False) -> lis
         if not re.match(r"[-+.\d]", words[0]):
             lines.fail(f"{what} must stand here, not {words[0][:40]!r}")
         if found and len(words) > count - len(found):
-            # Rather than take the first entry of a matrix for one of these.
+            # Otherwise the first entry of a matrix would be read as one of these numbers.
             lines.fail(f"{what} must be {count} numbers, and before this line are {len(found)}")
         for word in words[: count - len(found)]:
             if whole:
-                # Some write 3.0, and some +3.
+                # Some programs write 3.0 or +3.
                 number = lines.real(word, what)
                 if number != int(number):
                     lines.fail(f"{what} must be whole, not {word}")
@@ -87,7 +87,7 @@ def _leading(lines: Lines, count: int, what: str, *, whole: bool = False) -> lis
 
 
 class _Blocks:
-    """Entries of the matrices, each a coefficient of a row and a column."""
+    """Entries of the matrices, as coefficients of rows and columns."""
 
     def __init__(self, sizes: list[int], m: int, lines: Lines):
         self.sizes, self.m, self.lines = sizes, m, lines
@@ -170,7 +170,7 @@ def dumps(program: Program) -> str:
 
 
 def _entries(block: int, A: Any, b: np.ndarray, i: np.ndarray, j: np.ndarray) -> list[str]:
-    """Lines of a block: the constant matrix, then those of the variables."""
+    """Return the lines of a block: the constant matrix, then those of the variables."""
     cells = [(0, row, -value) for row, value in enumerate(b.tolist()) if value]
     own = sparse.coo_array(sparse.csc_array(A))
     rows, columns = own.coords

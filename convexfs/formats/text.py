@@ -1,4 +1,4 @@
-"""Text files read line by line, plain or compressed, with an error that names the line."""
+"""Read text files line by line, plain or compressed; errors name the line."""
 
 import gzip
 import math
@@ -10,10 +10,10 @@ from typing import NoReturn
 from convexfs.data.readers.memory_limit import read_limit
 from convexfs.errors import InputError, check_regular_file, shortened
 
-#: Measured peaks of the readers, in bytes: what a byte and a line of text take.
+#: Measured peak bytes of the readers: per byte and per line of text.
 _BYTE, _LINE = 4, 400
 _BLOCK = 2**20
-#: Rows or columns that a file may have; matrices count with all their entries.
+#: Most rows or columns of a file; matrices count with all their entries.
 LARGEST = 50_000_000
 
 
@@ -22,7 +22,7 @@ class FormatError(InputError):
 
 
 def read_bytes(path: Path) -> bytes:
-    """All of a file, uncompressed."""
+    """Return the content of a file, decompressed."""
     check_regular_file(path)
     limit, blocks, size, lines = read_limit(), [], 0, 0
     opened = gzip.open if path.suffix.lower() == ".gz" else open
@@ -40,7 +40,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, compressed if its name ends so; the same content makes the same bytes."""
+    """Write a file, compressed if its name says so; equal content gives equal bytes."""
     if path.suffix.lower() == ".gz":
         content = gzip.compress(content, mtime=0)
     try:
@@ -50,7 +50,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 class Lines:
-    """The lines of a text file that say something, one after the other.
+    """The lines of a text file, without comments and blank lines.
 
     Lines that begin with one of the `marks` are kept apart as comments; `number` is that of
     the line read last.
@@ -78,7 +78,7 @@ class Lines:
         self.fail(f"the file ends where {expected} should stand")
 
     def whole(self, word: str, what: str, low: int = 0, high: float = math.inf) -> int:
-        """Return an integer in [low, high]."""
+        """Parse an integer in [low, high]."""
         try:
             value = int(word)
         except ValueError:
@@ -89,7 +89,7 @@ class Lines:
         return value
 
     def check_size(self, total: int) -> None:
-        """Raise if a file announces more rows or columns than fit into memory."""
+        """Raise if a file declares more rows or columns than fit into memory."""
         if total > LARGEST:
             self.fail(f"{total:,} rows or columns are more than {LARGEST:,}, the most read here")
 

@@ -1,4 +1,4 @@
-"""A cone program of a file as an explicit ``cvxpy.Problem``, and the other way round."""
+"""Convert between cone programs of files and ``cvxpy.Problem``."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ class StoredProblem(cp.Problem):
 
 
 def stored_problem(program: Program) -> StoredProblem:
-    """Write a program as a problem: linear rows as ``A x <= b``, the others as their cones."""
+    """Convert a program to a problem: linear rows as ``A x <= b``, others as cones."""
     statement = _Statement(program)
     sense = cp.Maximize if program.maximise else cp.Minimize
     problem = StoredProblem(sense(statement.objective()), list(statement.constraints()))
@@ -81,12 +81,12 @@ class _Statement:
         return sum(terms[1:], start=terms[0])
 
     def _named(self, letter: str, variable: cp.Variable) -> str:
-        """Return the name of a variable's coefficients, numbered if there are several variables."""
+        """Return the name of a variable's coefficients, numbered if there are several."""
         ids = [own.id for own, _ in self.variables]
         return letter if len(ids) == 1 else f"{letter}_{ids.index(variable.id) + 1}"
 
     def _squares(self, P: Any) -> list[cp.Expression]:
-        """``x'Px / 2`` of each variable, or of all together if P has products of two."""
+        """Return ``x'Px / 2``, per variable if P has no products between variables."""
         convex = not self.program.maximise and cones.is_semidefinite(P)
         blocks = [(own, P[at, at]) for own, at in self.variables]
         if sum(block.nnz for _, block in blocks) == P.nnz:
@@ -124,7 +124,7 @@ class _Statement:
         return [(cone, rows) for cone, rows in self.program.blocks if cone.kind == kind]
 
     def _second_order(self) -> Iterator[cp.Constraint]:
-        """Cones of one size are one constraint: cvxpy takes long over thousands."""
+        """Return one constraint per cone size, because cvxpy is slow with thousands."""
         by_size: dict[int, list[slice]] = {}
         for cone, rows in self._blocks(cones.SECOND_ORDER):
             by_size.setdefault(cone.size, []).append(rows)
@@ -160,14 +160,14 @@ class _Statement:
 
     def _linear(self, rows: Any, name: str) -> cp.Expression:
         linear = self._product(rows, name)
-        if linear is None:  # nothing but empty rows
+        if linear is None:  # All rows are empty.
             variable, columns = self.variables[0]
             nothing = sparse.csr_array((rows.shape[0], columns.stop - columns.start))
             return nothing @ cp.vec(variable, order="F")
         return linear
 
     def _product(self, rows: Any, name: str) -> cp.Expression | None:
-        """``rows @ x`` over the variables that have an entry there; None if none has."""
+        """Return ``rows @ x`` over the variables with an entry; None if there are none."""
         terms = []
         for variable, columns in self.variables:
             part = sparse.csc_array(rows[:, columns])
@@ -191,10 +191,10 @@ def _bounds(variable: cp.Variable, lower: np.ndarray, upper: np.ndarray) -> Iter
 
 
 class _File(ConicSolver):
-    """What cvxpy compiles for: something that takes every cone a file may hold."""
+    """Compilation target for cvxpy that takes every cone a file may hold."""
 
     MIP_CAPABLE = True
-    # Otherwise cvxpy also derives bounds of auxiliary variables, some of them NaN.
+    # Otherwise cvxpy derives bounds of auxiliary variables, some of them NaN.
     BOUNDED_VARIABLES = False
     SUPPORTED_CONSTRAINTS = [Zero, NonNeg, SOC, ExpCone, PowCone3D, PSD]  # noqa: RUF012
     MI_SUPPORTED_CONSTRAINTS = SUPPORTED_CONSTRAINTS
@@ -207,7 +207,7 @@ class _File(ConicSolver):
         return "FILE"
 
     def import_solver(self) -> None:
-        """Do nothing: there is no solver behind it."""
+        """Do nothing: no solver is behind this target."""
 
     def supports_quad_obj(self) -> bool:
         return self.quadratic
@@ -223,7 +223,7 @@ def program_of(problem: cp.Problem, *, quadratic: bool) -> Program:
     """Compile a problem to a cone program; `quadratic` allows a quadratic objective."""
     _check(problem)
     with warnings.catch_warnings():
-        # That a problem is not parametrised (DPP) slows later solves, and none follows.
+        # Ignore that a problem is not DPP: it only slows later solves, and none follows.
         warnings.simplefilter("ignore", UserWarning)
         chain = resolve_and_build_chain(problem, _File(quadratic))
         compiled, _ = Chain(reductions=chain.reductions[:-1]).apply(problem)
@@ -309,7 +309,7 @@ def _cones_of_three(constraint: Any, count_: int) -> list[Cone]:
 
 
 def _symmetric(side: int, size: int) -> Any:
-    """Take half of each entry and half of its mirror image."""
+    """Return the matrix that averages each entry with its mirror image."""
     at = np.arange(side * side).reshape(side, side)
     unit: Any = sparse.eye_array(side * side, format="csr")
     half = 0.5 * (unit + unit[at.T.ravel()])
@@ -317,7 +317,7 @@ def _symmetric(side: int, size: int) -> Any:
 
 
 def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bounds of the columns, of which only boolean ones have some, and which are whole."""
+    """Return column bounds, which only boolean columns have, and the integer columns."""
     size = compiled.x.size
     boolean = [index for (index,) in compiled.x.boolean_idx]
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
@@ -329,7 +329,7 @@ def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _variables(problem: cp.Problem, compiled: Any) -> Iterator[Variable]:
-    """Names of the columns in their order; those cvxpy has added are called ``aux_1`` and on."""
+    """Return the column names in order; variables added by cvxpy are named ``aux_1`` and so on."""
     by_id = {variable.id: name for name, variable in symbols(problem).items()}
     renamed = {variable.name(): by_id[variable.id] for variable in problem.variables()}
     auxiliary = (f"aux_{k}" for k in count(1))

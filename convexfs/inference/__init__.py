@@ -1,7 +1,7 @@
 """How far a selection can be trusted: permutations, held-out curves, knockoffs, stability.
 
-A certificate says that a problem was solved; what stands here asks whether there is a
-signal, how many features to keep, and how sure each of them is. The names are loaded when
+A certificate proves that a problem was solved. These tests estimate whether the data contain a
+signal, how many features to select, and how reliable each feature is. The names are loaded when
 first used.
 """
 
@@ -16,7 +16,7 @@ _HOMES = {
     "shadow_test": "convexfs.inference.shadow_tests",
 }
 
-if TYPE_CHECKING:  # what editors and type checkers see
+if TYPE_CHECKING:  # For editors and type checkers.
     from convexfs.inference.knockoffs import KnockoffSelector as KnockoffSelector
     from convexfs.inference.permutation_tests import permutation_test as permutation_test
     from convexfs.inference.selection_curves import selection_curve as selection_curve

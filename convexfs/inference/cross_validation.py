@@ -1,4 +1,4 @@
-"""What cross-validation needs to know: rows of any kind, and errors of classes or of numbers."""
+"""Helpers of cross-validation: row indexing, scaling, and errors of predictions."""
 
 from typing import Any, Protocol
 
@@ -21,12 +21,12 @@ from convexfs.data.dataset import rescaled
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sparse import SparseSamples
 
-#: What columns of numbers are to pandas.
+#: pandas' name for all numeric column types.
 _NUMBERS = ["number", "bool"]
-#: How the classifier of held-out rows treats missing values and categories.
+#: Settings of the classifier of held-out rows for missing values and categories.
 IMPUTATION = "imputed by medians of the training rows, categories one-hot encoded"
 
-#: Of a normal variable, 95 % lie within this many standard deviations.
+#: 95 % of a normal distribution lies within this many standard deviations.
 _NORMAL = 1.96
 
 
@@ -56,7 +56,7 @@ def _table(samples: MixedSamples) -> Any:
 
 
 def scaled_rows(X: Any, how: str, train: np.ndarray) -> Any:
-    """Numbers scaled by what the training rows show; categories as they are."""
+    """Scale numeric columns by statistics of the training rows; categories stay unchanged."""
     if not hasattr(X, "select_dtypes"):
         return rescaled(X, how, train)
     numbers = X.select_dtypes(include=_NUMBERS)
@@ -65,14 +65,14 @@ def scaled_rows(X: Any, how: str, train: np.ndarray) -> Any:
 
 
 def has_gaps(X: Any) -> bool:
-    """Whether there are missing values or categories."""
+    """Return whether X has missing values or categories."""
     if hasattr(X, "select_dtypes"):
         return True
     return not issparse(X) and bool(np.isnan(np.sum(X, axis=0)).any())
 
 
 def taking_gaps(model: Any, X: Any) -> Any:
-    """Return the model, behind an imputation if X has missing values that it does not accept."""
+    """Return the model, in a pipeline with imputation if it rejects X's missing values."""
     if not has_gaps(X) or get_tags(model).input_tags.allow_nan:
         return model
     medians = SimpleImputer(strategy="median", keep_empty_features=True)
@@ -89,9 +89,9 @@ def taking_gaps(model: Any, X: Any) -> Any:
 
 
 class Errors(Protocol):
-    """How predictions are compared with the true target."""
+    """Measure of prediction errors, for classification or regression."""
 
-    #: What the errors are, in full and after a number.
+    #: Name of the error measure, in full and as a unit.
     measure: str
     unit: str
 
@@ -100,11 +100,11 @@ class Errors(Protocol):
         ...
 
     def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
-        """Return a splitter into this many folds, or fewer."""
+        """Return a splitter into `number` folds, or fewer if the data have too few rows."""
         ...
 
     def chance(self, y: np.ndarray) -> float:
-        """Return the error of a constant guess."""
+        """Return the error of the best constant prediction."""
         ...
 
     def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -112,24 +112,24 @@ class Errors(Protocol):
         ...
 
     def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
-        """Errors of all rows."""
+        """Return the mean error of all rows."""
         ...
 
     def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
-        """Return the standard errors of the errors."""
+        """Return the standard errors of `errors`."""
         ...
 
     def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
-        """Return the least 95 % interval of an error over independent samples."""
+        """Return a 95 % interval of an error that assumes independent samples."""
         ...
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
-        """Return whether some rows have the information of all rows."""
+        """Return whether a subset of rows has all classes, or enough rows."""
         ...
 
 
 class ClassErrors:
-    """Shares of wrong predictions, every class counting the same."""
+    """Balanced classification error: the share of wrong predictions, averaged over classes."""
 
     measure, unit = "balanced error", "balanced"
 
@@ -154,7 +154,7 @@ class ClassErrors:
         return np.sqrt(errors * (1.0 - errors) / len(losses))
 
     def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
-        """Return Wilson's 95 % interval of a mean share over classes of these sizes."""
+        """Return Wilson's 95 % interval of a mean proportion over classes of these sizes."""
         counts = np.unique(y, return_counts=True)[1]
         number, square = len(counts) ** 2 / (1.0 / counts).sum(), _NORMAL**2
         centre = (error + square / (2 * number)) / (1 + square / number)
@@ -167,7 +167,7 @@ class ClassErrors:
 
 
 class SquaredErrors:
-    """Squared errors as a share of the target's variance: 1 minus R squared."""
+    """Squared errors relative to the target's variance: 1 minus R squared."""
 
     measure, unit = "squared error, as a share of the variance", "of the variance"
 
@@ -201,7 +201,7 @@ class SquaredErrors:
 def balanced_errors(
     wrong: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Mean over the classes of the share of wrong predictions, a column a size."""
+    """Return the balanced error for each column of `wrong`, one column per number of features."""
     weights = np.ones(len(codes)) if weights is None else weights
     classes = [c for c in np.unique(codes) if weights[codes == c].sum() > 0]
     shares = [np.average(wrong[codes == c], axis=0, weights=weights[codes == c]) for c in classes]

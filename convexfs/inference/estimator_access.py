@@ -1,4 +1,4 @@
-"""What a selector asks of the estimator that it fits, whoever wrote it."""
+"""Read weights and supports from any fitted estimator."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ import numpy as np
 from convexfs.errors import InputError
 from convexfs.inference.selector_tests import last_step
 
-#: Attributes that hold one number a feature, or a row of them a class; the first found counts.
+#: Attributes with one number per feature (or per class and feature), in order of preference.
 _WEIGHTS = ("weights_", "coef_", "feature_importances_")
 
 
 def estimator_weights(fitted: Any, n_features: int) -> np.ndarray:
-    """Return how much each feature counts in a fitted estimator, or in the last of a pipeline.
+    """Return the feature weights of a fitted estimator, or of the last step of a pipeline.
 
     Of several rows, one a class, the largest size counts.
     """
@@ -34,7 +34,7 @@ def estimator_weights(fitted: Any, n_features: int) -> np.ndarray:
 
 
 def estimator_support(fitted: Any, n_features: int) -> np.ndarray:
-    """Return which features a fitted estimator selects: as it says, else those of any weight."""
+    """Return the mask of selected features: by get_support, else features of nonzero weight."""
     fitted = last_step(fitted)
     if hasattr(fitted, "get_support"):
         return np.asarray(fitted.get_support(), dtype=bool)

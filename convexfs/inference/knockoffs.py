@@ -1,4 +1,4 @@
-"""Model-X knockoffs: features that count for more than a copy made without looking at classes."""
+"""Model-X knockoffs: select features that outweigh a synthetic copy of themselves."""
 
 import math
 import warnings
@@ -18,13 +18,13 @@ from convexfs.inference.selector_tests import with_seed
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 
-#: Samples per feature below which an estimated covariance was seen to mislead.
+#: With fewer samples per feature, an estimated covariance gave too many false features.
 ENOUGH_SAMPLES = 2
-#: Share of non-zero weights above which an estimator selects nothing by itself.
+#: An estimator with a larger share of nonzero weights counts as dense.
 _DENSE = 0.9
-#: One in five is 0.2 also in floating point.
+#: Tolerance that makes one in five equal to 0.2 in floating point.
 _ROUNDING = 1e-9
-#: Iterations of the statistic if no other is given: twice as many were seen to find no more.
+#: Iterations of the default statistic; twice as many found no more features.
 _ITERATIONS = 8
 
 
@@ -157,7 +157,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     @property
     def fewest_(self) -> int:
-        """The smallest number of features that can be selected at this `fdr`."""
+        """Return the smallest number of features that can be selected at this `fdr`."""
         return math.ceil((1.0 - _ROUNDING) / self.fdr)
 
     def summary(self) -> str:
@@ -173,7 +173,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         ])  # fmt: skip
 
     def plot(self) -> Any:
-        """Draw W, largest first, those selected in colour; a matplotlib figure."""
+        """Draw W in decreasing order, with selected features in colour; return the figure."""
         from convexfs.report.pictures import weight_bars
 
         check_is_fitted(self)
@@ -227,7 +227,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
             )
 
     def _check_density(self) -> None:
-        """Refuse weights that look at one feature at a time, where that was seen to fail."""
+        """Raise for statistics that score one feature at a time if FDR control may fail."""
         if self._estimated and _is_dense(self.estimator_, 2 * len(self.W_)):
             self._refuse(
                 f"{type(self.estimator_).__name__} gives dense weights, by which knockoffs of an "
@@ -255,10 +255,11 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
 
 def _is_dense(fitted: Any, n_columns: int) -> bool:
-    """Tell weights made of margins of single features, or hardly ever 0, from sparse ones."""
+    """Return whether the weights are margins of single features, or hardly ever 0."""
     if hasattr(fitted, "margin_"):
         return True
-    if hasattr(fitted, "_sparse"):  # an estimator of convexfs, which knows
+    # An estimator of convexfs declares whether its weights are sparse.
+    if hasattr(fitted, "_sparse"):
         return not fitted._sparse
     return bool((estimator_weights(fitted, n_columns) > 0).mean() > _DENSE)
 
@@ -277,7 +278,7 @@ def knockoff_statistics(
     swapped = rng.random(J) < 0.5
     both = np.hstack([np.where(swapped, copies, X), np.where(swapped, X, copies)])
     with warnings.catch_warnings():
-        # That a fit ended early, for one, takes nothing from the comparison.
+        # Ignore warnings, such as an early end of the iteration: the comparison stays valid.
         warnings.simplefilter("ignore", ConvexfsWarning)
         fitted = estimator.fit(both, y)
     weights = estimator_weights(fitted, 2 * J)
@@ -285,7 +286,7 @@ def knockoff_statistics(
 
 
 def knockoff_threshold(W: np.ndarray, fdr: float) -> float:
-    """Return the least t at which one more than those <= -t is at most `fdr` of those >= t.
+    """Return the least t with (1 + #{W <= -t}) / #{W >= t} at most `fdr`.
 
     This is knockoff+; infinite if there is none.
 

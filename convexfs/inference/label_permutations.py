@@ -1,9 +1,7 @@
-"""What permuted labels say of a statistic that every feature has.
+"""Compare a statistic of every feature with its values at permuted labels.
 
-Labels are permuted, the statistic is computed again, and the true one is held against what
-came out. Under the complete null, that no feature has to do with the labels, true and
-permuted statistics are exchangeable, whatever the statistic and however features depend on
-each other.
+Under the complete null hypothesis, that no feature is related to the labels, true and permuted
+statistics are exchangeable, for any statistic and any dependence between features.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,15 +19,15 @@ from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.sparse import SparseSamples
 
 CONTROLS = ("fdr", "fwer")
-#: Values of a block of permuted statistics that is worked on at a time.
+#: Permuted statistics are processed in blocks of at most this many values.
 _BLOCK = 4_000_000
-#: Rows count as copies below this share of the median distance, and are worth a warning if
-#: this share of all are such; in fewer features independent rows come as near.
+#: A row counts as a copy below this share of the median distance. A warning is given above this
+#: share of copies, and with at least this many features: in fewer, independent rows are as near.
 _NEAR, _MANY, _FEATURES = 0.2, 0.1, 20
 
 
 def copied_rows(X: Any) -> str:
-    """Say that many rows are copies or nearly so of others; "" if they are not."""
+    """Return a warning if many rows are copies, or nearly so, of others; else ""."""
     rows, n_varying = _distances_on_one_scale(X)
     nearest, typical = [], []
     for start, stop in row_blocks(len(X)):
@@ -48,7 +46,7 @@ def copied_rows(X: Any) -> str:
 
 
 def _distances_on_one_scale(X: Any) -> tuple[Callable[[tuple[int, int]], np.ndarray], int]:
-    """Distances of some rows, each feature divided by its spread, and how many features vary."""
+    """Return a function for distances of standardised rows, and the number of varying columns."""
     if isinstance(X, MixedSamples):
         varying = np.flatnonzero(X.spread)
         whole = X[:, varying].distances(1.0 / X.spread[varying])
@@ -66,7 +64,7 @@ def _distances_on_one_scale(X: Any) -> tuple[Callable[[tuple[int, int]], np.ndar
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationResult:
-    """A statistic of every feature against those of permuted labels.
+    """Result of a test of every feature against permuted labels.
 
     Attributes
     ----------
@@ -98,7 +96,7 @@ class PermutationResult:
     10 %. Use :func:`convexfs.inference.shadow_test` for single features.
     """
 
-    #: What the features are compared with.
+    #: Description of the null hypothesis that features are compared with.
     null_name: ClassVar[str] = "permuted labels"
 
     statistic: np.ndarray
@@ -117,7 +115,7 @@ class PermutationResult:
 
     @property
     def null(self) -> np.ndarray:
-        """Statistics of the permutations (n_permutations, n_features)."""
+        """Return the statistics of the permutations (n_permutations, n_features)."""
         self._check_null()
         return self._null * self._unit
 
@@ -134,7 +132,7 @@ class PermutationResult:
 
     @property
     def opened(self) -> bool:
-        """Whether the best feature passes the gate."""
+        """Return whether the smallest adjusted p-value passes the gate."""
         return bool(self.max_t_pvalues.min(initial=1.0) <= self.gate)
 
     @property
@@ -160,7 +158,7 @@ class PermutationResult:
         check_number("confidence", confidence, 0, 1, open_ends=True)
         chosen = self.selected if among is None else np.asarray(among, dtype=bool)
         place = int((1.0 - confidence) * (len(self._pivots) + 1) * (1 + 1e-12))
-        if place == 0:  # too few permutations for this confidence
+        if place == 0:  # There are too few permutations for this confidence.
             return int(chosen.sum())
         threshold = np.sort(self._pivots)[place - 1] / max(int(np.isfinite(self._scale).sum()), 1)
         pvalues = np.sort(self.pvalues[chosen])
@@ -171,7 +169,7 @@ class PermutationResult:
 
     @cached_property
     def _pivots(self) -> np.ndarray:
-        """Smallest ratio of ordered p-values to their uniform expectation, per permutation."""
+        """Return, per permutation, the smallest ratio of ordered p-values to uniform quantiles."""
         varies = np.isfinite(self._scale)
         blocks = [block[:, varies].astype(np.float32) for block in self.centred_null()]
         rows = np.concatenate(blocks)
@@ -183,12 +181,12 @@ class PermutationResult:
         return (reached / (1 + number) * rows.shape[1] / ranks).min(axis=1, initial=np.inf)
 
     def centred_null(self) -> Iterator[np.ndarray]:
-        """Yield `null` as `centred` is the statistic, some rows at a time."""
+        """Yield standardised permuted statistics in blocks of rows."""
         self._check_null()
         return _centred_blocks(self._null, self._centre, self._scale)
 
     def without_null(self) -> Self:
-        """Return the result without the statistics of single permutations.
+        """Return the result without the statistics of the permutations, to save memory.
 
         P-values and `max_false` stay; `null` and `plot` need the statistics.
         """
@@ -216,7 +214,7 @@ class PermutationResult:
         return told | {"selected": text}
 
     def why_empty(self) -> str:
-        """Why nothing is selected."""
+        """Return the reason why no feature is selected."""
         best = self.max_t_pvalues.min(initial=1.0)
         if self.control == "fdr" and self.opened:
             return f"no feature reaches a false discovery rate of {self.level:g}"
@@ -229,20 +227,20 @@ class PermutationResult:
     __repr__ = __str__
 
     def plot(self) -> Any:
-        """Draw the centred statistics by rank over those of permuted labels."""
+        """Draw the sorted centred statistics over the range at permuted labels."""
         from convexfs.report.inference_pictures import permutation_picture
 
         return permutation_picture(self)
 
 
 def _template_ranks(number: int) -> np.ndarray:
-    """Return the ranks at which p-values are bounded: all up to 100, then fewer and fewer."""
+    """Return the ranks at which p-values are bounded: all up to 100, then increasingly sparse."""
     spaced = np.geomspace(min(100, number), number, 100).round().astype(int)
     return np.union1d(np.arange(1, min(100, number) + 1), spaced)
 
 
 def check_rule(control: Any, level: Any, gate: Any, n_permutations: Any) -> None:
-    """Raise for a rule that cannot be, or that no number of features could ever pass."""
+    """Raise if a rule is invalid, or if no feature could pass with so few permutations."""
     check_choice("control", control, CONTROLS)
     check_number("level", level, 0, 1, open_ends=True)
     check_number("gate", gate, 0, 1)
@@ -264,14 +262,14 @@ def permutation_result(
     gate: float = 0.05,
     whole: np.ndarray | None = None,
 ) -> PermutationResult:
-    """Hold a statistic against its permuted values.
+    """Compute p-values and q-values of a statistic from its values at permuted labels.
 
     `whole` has one number for all features together, more being better, at the true labels
     first and then at every permutation; without it the largest centred statistic speaks for
     all.
     """
     unit = _units_of_scale(statistic, null)
-    # What is equal but for rounding must be equal here: it counts against the true labels.
+    # Round to float32, so that values that differ by rounding tie; ties count as not significant.
     rounded, null = (statistic / unit).astype(np.float32), (null / unit).astype(np.float32)
     centre, scale = _centre_and_scale(rounded, null)
     found = evidence(rounded, null, centre, scale)
@@ -284,8 +282,9 @@ def permutation_result(
 def evidence(
     statistic: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
 ) -> dict[str, Any]:
-    """Return the fields of a result that follow from statistics and how they are standardised."""
-    from scipy.stats import false_discovery_control  # slow to load, and often not needed
+    """Standardise statistics and return p-values, q-values and the other fields of a result."""
+    # scipy.stats is slow to import and often not needed.
+    from scipy.stats import false_discovery_control
 
     t = (statistic - centre) / scale
     pvalues = _pooled_pvalues(t, null, centre, scale)
@@ -304,13 +303,13 @@ def evidence(
 
 
 def _units_of_scale(statistic: np.ndarray, null: np.ndarray) -> np.ndarray:
-    """Return the power of two of each feature's largest value: data may be of any scale."""
+    """Return a power of two per feature near its largest value, so that float32 cannot overflow."""
     largest = np.maximum(np.abs(statistic), np.abs(null).max(axis=0, initial=0.0))
     return np.exp2(np.frexp(largest)[1] - 1.0)
 
 
 def _centre_and_scale(statistic: np.ndarray, null: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation over all labels; a scale of inf where nothing varies."""
+    """Return mean and standard deviation over true and permuted labels; inf if constant."""
     number = len(null) + 1
     centre = (null.sum(axis=0, dtype=np.float64) + statistic) / number
     squares = (statistic - centre) ** 2
@@ -334,7 +333,7 @@ def _centred_blocks(
 def _step_down(
     t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """Westfall and Young: each against the largest of those that are not above it."""
+    """Return step-down max-T p-values (Westfall and Young)."""
     order = np.argsort(-t, kind="stable")
     reached = np.ones(len(t))
     for rows in _centred_blocks(null, centre, scale):
@@ -348,7 +347,10 @@ def _step_down(
 def _pooled_pvalues(
     t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """Rank of each t among those of all features and permutations; 1 where nothing varies."""
+    """Return p-values from the pooled statistics of all features and permutations.
+
+    1 if constant.
+    """
     varies = np.isfinite(scale)
     reached, number = np.ones(varies.sum()), 1
     for rows in _centred_blocks(null, centre, scale):

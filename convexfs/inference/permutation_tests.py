@@ -1,4 +1,4 @@
-"""Is there any signal: tests by permuted labels."""
+"""Test by permuted labels whether the data contain any signal."""
 
 from typing import Any
 
@@ -107,7 +107,7 @@ def permutation_test(
 
 
 def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, np.ndarray]:
-    """Return an estimator that knows the classes, the samples in memory and the class codes.
+    """Return an estimator that knows the classes, the samples in memory, and the class codes.
 
     A method of this package checks them as its fit does.
     """

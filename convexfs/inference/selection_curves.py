@@ -38,10 +38,10 @@ from convexfs.inference.selector_tests import (
 )
 from convexfs.methods.base.row_permutations import permuted_labels
 
-#: Numbers of features tried, if none are given: so many, evenly on a logarithmic scale.
+#: Default number of sizes to try, evenly spaced on a logarithmic scale.
 _SIZES = 10
 _RELABELLINGS, _BOOTSTRAPS = 999, 200
-#: Classes whose errors are printed, and letters of their names.
+#: Most classes whose errors are printed, and the longest printed name.
 _CLASSES_TOLD, _LETTERS = 4, 20
 
 
@@ -101,12 +101,12 @@ class SelectionCurve:
 
     @property
     def honest_error(self) -> float:
-        """Former name of `held_out_error`."""
+        """Return `held_out_error`; this is its former name."""
         return self.held_out_error
 
     @property
     def confusion(self) -> np.ndarray | None:
-        """Counts of held-out rows by true class (rows) and predicted class (columns).
+        """Return counts of held-out rows by true class (rows) and predicted class (columns).
 
         Predictions are those with `chosen` features. None for a numeric target.
         """
@@ -119,7 +119,7 @@ class SelectionCurve:
         return table
 
     def lines(self, class_names: Sequence[str] | None = None) -> dict[str, str]:
-        """Return what is reported of the curve, by what each line is about."""
+        """Return the report lines of the curve, by topic."""
         low, high = self.interval
         found = {
             "held-out error": f"{self.held_out_error:.2f} [{low:.2f}, {high:.2f}] {self.unit}, "
@@ -156,7 +156,7 @@ def selection_curve(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> SelectionCurve:
-    """Cross-validate the number of features, everything inside the folds.
+    """Cross-validate the number of features, with ranking and scaling inside the folds.
 
     In each fold the features are ranked by the training rows alone, and a classifier of
     their first 1, 2, ... predicts the rows held out; a regressor where the estimator learns
@@ -228,7 +228,7 @@ def selection_curve(
 
 
 def _class_errors(table: np.ndarray, class_names: Sequence[str] | None) -> str:
-    """Return the wrong predictions of each class; of many classes only the worst."""
+    """Describe the errors of each class; with many classes, of the worst only."""
     sizes, wrong = table.sum(axis=1), table.sum(axis=1) - table.diagonal()
     names = [str(c) for c in range(len(table))] if class_names is None else class_names
     shown = list(range(len(table)))
@@ -240,7 +240,7 @@ def _class_errors(table: np.ndarray, class_names: Sequence[str] | None) -> str:
 
 
 def _target(estimator: Any, y: Any) -> tuple[Errors, np.ndarray]:
-    """How errors are counted, and class codes or numbers, by what the estimator learns from."""
+    """Return the error measure and the encoded target for the estimator's kind of target."""
     last = last_step(estimator)
     if isinstance(last, NumberSelector) or (hasattr(last, "fit") and is_regressor(last)):
         return SquaredErrors(), as_numbers(y, "Input y")
@@ -292,12 +292,12 @@ def _fold(
     sizes: np.ndarray,
     scale: str,
 ) -> np.ndarray:
-    """Predict the rows of a fold with so many features, ranked by the other rows."""
+    """Rank features on the training rows of a fold, and predict its test rows for every size."""
     train, test = folds[fold]
     X = scaled_rows(X, scale, train)
     known, asked = (_safe_indexing(X, rows) for rows in (train, test))
     with warnings.catch_warnings():
-        # A fit to all samples warns of what is strange about them; this is one of several parts.
+        # Suppress warnings: a fit to all samples already warned about the data.
         warnings.simplefilter("ignore", ConvexfsWarning)
         fitted = fitted_to(estimator, known, y[train])
     if getattr(fitted, "steps", [None])[1:]:
@@ -322,7 +322,7 @@ def _fold_errors(
 
 
 def _curve_pvalue(least: float, permuted: np.ndarray, n_folds: int) -> float:
-    """Return the share of permuted errors up to the least, spread as errors of folds are.
+    """Return the p-value of the least error among errors at permuted labels.
 
     Folds share training rows, so that their errors vary together; permuted labels of fixed
     predictions do not. Nadeau and Bengio's factor of the variance makes up for it.
@@ -340,7 +340,9 @@ def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
 def _bootstrapped(
     errors: Errors, losses: np.ndarray, y: np.ndarray, groups: Any, seed: int
 ) -> tuple[float, tuple[float, float]]:
-    """BBC-CV: choose the size on rows drawn with replacement, evaluate it on those not drawn.
+    """Estimate the held-out error of the chosen size by bootstrap (BBC-CV).
+
+    BBC-CV chooses the size on rows drawn with replacement and evaluates it on the rows not drawn.
 
     Return the mean error and the 95 % interval.
     """
@@ -353,7 +355,7 @@ def _bootstrapped(
         drawn = rng.integers(n_units, size=n_units)
         times = np.bincount(drawn, minlength=n_units)[units].astype(float)
         left = times == 0
-        # Both parts need all classes, or there is nothing to balance.
+        # Both parts must contain all classes, else no balanced error exists.
         if not errors.enough(y[left], y) or not errors.enough(y[~left], y):
             continue
         found = errors.mean(losses, y, times)
@@ -362,7 +364,7 @@ def _bootstrapped(
     if not held_out:
         return float("nan"), (float("nan"), float("nan"))
     mean, ends = float(np.mean(held_out)), np.quantile(held_out, [0.025, 0.975])
-    # The bootstrap knows no errors that were not made: without any it would end at 0.
+    # Without any observed error the bootstrap interval would end at 0, so widen it.
     low, high = errors.interval(mean, y[np.unique(units, return_index=True)[1]])
     return mean, (float(min(ends[0], low)), float(max(ends[1], high)))
 
@@ -370,7 +372,7 @@ def _bootstrapped(
 def _relabelled_errors(
     errors: Errors, predictions: np.ndarray, y: np.ndarray, groups: Any, seed: int
 ) -> np.ndarray:
-    """Errors of the predictions at permuted labels, one row per permutation."""
+    """Return the errors of fixed predictions at permuted labels, one row per permutation."""
     relabelled = permuted_labels(y, _RELABELLINGS, seed, groups)
     return np.array([errors.mean(errors.losses(predictions, row), row) for row in relabelled])
 

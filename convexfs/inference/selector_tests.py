@@ -1,4 +1,4 @@
-"""Statistics at permuted labels, and the test of a fitted selector that is run when needed."""
+"""Run the tests of features against shadow columns or permuted labels."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -23,17 +23,17 @@ from convexfs.neighbors.samples import as_samples, beside, some_rows
 from convexfs.neighbors.shadow_columns import ShadowDraws
 from convexfs.neighbors.sparse import SparseSamples
 
-#: Additions that permutations may take together before there are fewer: about three seconds.
+#: Limit on the additions of all permutations, about three seconds; beyond it, permute less.
 _BUDGET = 1e10
-#: Additions that the least permutations may take before some samples are drawn, about twenty
-#: seconds; the fewest samples that are drawn; and how much slower additions of nonzeros are.
+#: Limit on additions before samples are drawn (about twenty seconds), fewest drawn samples, and
+#: relative cost of an addition for sparse samples.
 _SAMPLING_BUDGET, _LEAST_DRAWN, _SPARSE_COST = 6e10, 1000, 3.0
 
 Tell = Callable[[str], None] | None
 
 
 def selector_test(selector: Any, held: Held) -> ShadowResult:
-    """Test the features of a fitted selector, with as many permutations as are cheap."""
+    """Test the features of a fitted selector, with as many permutations as take seconds."""
     result = run_shadow_test(
         selector,
         held.X,
@@ -54,7 +54,7 @@ def selector_test(selector: Any, held: Held) -> ShadowResult:
 
 
 def affordable(estimator: Any, X: Any) -> int:
-    """Return the number of permutations that take seconds; the least where each is a fit."""
+    """Return how many permutations fit the time budget; the minimum if each needs a fit."""
     operations = _operations(estimator, X)
     return LEAST if operations is None else int(np.clip(_BUDGET // operations, LEAST, USUAL))
 
@@ -62,7 +62,7 @@ def affordable(estimator: Any, X: Any) -> int:
 def drawn_samples(
     estimator: Any, X: Any, codes: np.ndarray, seed: int, *, groups: Any = None, tests: int = 1
 ) -> np.ndarray | None:
-    """Return the rows of a test that takes seconds; None if it can have all.
+    """Draw rows for a test that takes seconds; return None if all rows can be used.
 
     Classes have equal numbers of rows, as far as they have so many. A draw by class is
     independent of features that are: error rates hold. Groups are not divided.
@@ -93,7 +93,7 @@ def drawn_samples(
 
 
 def _operations(estimator: Any, X: Any) -> float | None:
-    """Return the additions of a permutation; None where it is a fit."""
+    """Return the number of additions per permutation; None if each needs a fit."""
     operations = getattr(estimator, "_operations", lambda _: None)(X)
     thin = issparse(X) or isinstance(X, SparseSamples)
     return operations if operations is None or not thin else _SPARSE_COST * operations
@@ -114,7 +114,7 @@ def run_shadow_test(
     drawn: np.ndarray | None = None,
     **rule: Any,
 ) -> ShadowResult:
-    """Compare an estimator's statistic of every feature with those of shadow columns.
+    """Test an estimator's statistic of every feature against shadow columns.
 
     Only the rows `drawn` are used, if given.
     """
@@ -146,7 +146,7 @@ def run_shadow_test(
 def _shadow_fit(
     order: np.ndarray, estimator: Any, X: Any, codes: np.ndarray, told: Mapping[str, Any]
 ) -> np.ndarray:
-    """Return the evidence of the columns, then of their shadows, from one fit to both."""
+    """Fit columns and shadow columns together; return the evidence of both, in this order."""
     if hasattr(X, "iloc"):
         shadow = X.iloc[order].set_axis(X.index).add_prefix("shadow of ")
         both = X.join(shadow)
@@ -177,7 +177,7 @@ def run_permutation_test(
     sample_weight: Any = None,
     **rule: Any,
 ) -> PermutationResult:
-    """Hold an estimator's statistic at the true labels against those at permuted ones."""
+    """Test an estimator's statistic at the true labels against permuted labels."""
     labels = np.vstack([codes, permuted_labels(codes, number, seed, groups, blocks)])
     samples = as_samples(X)
     if groups is None and (copies := copied_rows(samples)):
@@ -202,7 +202,7 @@ def run_permutation_test(
 def _fits(
     work: Callable[[Any], Any], tasks: np.ndarray, n_jobs: int | None, tell: Tell
 ) -> list[Any]:
-    """Return what `work` makes of every task, in worker processes if asked."""
+    """Apply `work` to all tasks, in worker processes if `n_jobs` asks for them."""
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     rows: list[Any] = [None] * len(tasks)
     done = pool.run(range(len(tasks)), partial(_task, work=work, tasks=tasks), jobs=jobs)
@@ -229,7 +229,7 @@ def _quiet_evidence(
     estimator: Any, X: Any, labels: np.ndarray, told: Mapping[str, Any]
 ) -> tuple[np.ndarray, float | None]:
     with warnings.catch_warnings():
-        # A hundred fits to permuted data would repeat the same warnings.
+        # Suppress warnings, which a hundred fits to permuted data would repeat.
         warnings.simplefilter("ignore")
         return fit_evidence(estimator, X, labels, **told)
 
@@ -237,7 +237,7 @@ def _quiet_evidence(
 def fit_evidence(
     estimator: Any, X: Any, labels: np.ndarray, **told: Any
 ) -> tuple[np.ndarray, float | None]:
-    """Fit to these labels; return a number a feature, more being better, and one for all.
+    """Fit to these labels; return the evidence per feature (higher is better) and one for all.
 
     The second is None where the features themselves have to speak.
     """
@@ -246,7 +246,7 @@ def fit_evidence(
 
 
 def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **told: Any) -> Any:
-    """Fit a copy; of a function that only scores features, keep the scores."""
+    """Fit a copy; if `estimator` is a scoring function, return its scores."""
     if hasattr(estimator, "fit"):
         return unfitted_copy(estimator).fit(X, labels, **told)
     return SimpleNamespace(scores_=estimator(X, labels))
@@ -258,7 +258,7 @@ def unfitted_copy(estimator: Any) -> Any:
 
 
 def feature_evidence(fitted: Any) -> np.ndarray:
-    """Return one score per feature of a fitted estimator, under any name of scikit-learn."""
+    """Return one score per feature of a fitted estimator, from any of scikit-learn's attributes."""
     last = last_step(fitted)
     if hasattr(last, "_evidence"):
         return last._evidence()
@@ -281,7 +281,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def with_seed(estimator: Any, seed: int) -> Any:
-    """Return the estimator with a seed if it has none, so that all fits draw alike."""
+    """Return the estimator with a seed if it has none, so that fits are comparable."""
     if not hasattr(estimator, "get_params"):
         return estimator
     without = {

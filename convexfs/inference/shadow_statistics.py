@@ -1,4 +1,4 @@
-"""Tests of single features against shadow columns."""
+"""Results of tests of single features against shadow columns."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,13 +8,13 @@ import numpy as np
 from convexfs.errors import InputError, check_number
 from convexfs.inference.label_permutations import PermutationResult, check_rule, evidence
 
-#: Permutations, unless time allows fewer, and the least that estimate the spread of shadows.
+#: Default number of permutations, and the least that estimate the spread of shadows.
 USUAL, LEAST = 200, 39
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShadowResult(PermutationResult):
-    """A statistic of every feature against those of shadow columns.
+    """Result of a test of every feature against shadow columns.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ShadowResult(PermutationResult):
     sampled: tuple[int, int] | None = None
 
     def lines(self) -> dict[str, str]:
-        """Return what the test found, by what each line is about."""
+        """Return the report lines of the test, by topic."""
         number = f"{self.n_permutations} permutations"
         if self.n_permutations < self.asked:
             number += f"; {self.asked} take long"
@@ -81,7 +81,7 @@ class ShadowResult(PermutationResult):
         return found
 
     def sampling_line(self) -> dict[str, str]:
-        """Return the line about a test of some samples; no line if all were used."""
+        """Return the report line about a test on drawn samples; nothing if all were used."""
         if self.sampled is None:
             return {}
         drawn, total = self.sampled
@@ -89,7 +89,7 @@ class ShadowResult(PermutationResult):
         return {"tested samples": f"{text}--permutations {self.n_permutations} tests all"}
 
     def why_empty(self) -> str:
-        """Return why nothing is selected."""
+        """Return the reason why no feature is selected."""
         if self.control == "fdr" and self.opened:
             return f"the smallest q-value is {self.qvalues.min(initial=1.0):.2g}"
         bound = self.level if self.control == "fwer" else self.gate
@@ -97,7 +97,7 @@ class ShadowResult(PermutationResult):
 
 
 def check_shadow_rule(control: str, level: float, gate: float, n_permutations: int) -> None:
-    """Raise for a rule that nothing could pass, or too few permutations."""
+    """Raise if no feature could pass the rule, or if there are too few permutations."""
     check_number("n_permutations", n_permutations, 1, 1_000_000, whole=True)
     if n_permutations < LEAST:
         raise InputError(
@@ -118,7 +118,7 @@ def judge_shadows(
     level: float = 0.1,
     gate: float = 1.0,
 ) -> ShadowResult:
-    """Compare statistics of features with those of their shadows.
+    """Compute p-values and q-values of features from the statistics of their shadows.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ def judge_shadows(
     null = (shadows / size).astype(np.float32)
     centre = null.mean(axis=0, dtype=np.float64)
     variance = null[:, varies].var(axis=0, dtype=np.float64).mean() if varies.any() else 0.0
-    # The copy of a row carries its signal along and may hardly vary, so that a scale of each
-    # feature's own would be too small: one scale serves all.
+    # Some shadows hardly vary over the permutations, so that a scale per feature would be
+    # too small. Use one scale for all features.
     scale = np.where(varies, np.sqrt(variance) if variance > 0 else 1.0, np.inf)
     found = evidence(mean / size, null, centre, scale)
     rule: dict[str, Any] = {"control": control, "level": level, "gate": gate}

@@ -1,4 +1,4 @@
-"""Stability selection: what is selected again and again from halves of the samples."""
+"""Stability selection: select features that are chosen in most halves of the samples."""
 
 import math
 import warnings
@@ -27,13 +27,13 @@ from convexfs.methods.stability.fit import (
 )
 
 UNIMODAL, MEINSHAUSEN_BUHLMANN = "unimodal", "meinshausen-buhlmann"
-#: Standard errors on either side of Nogueira's index: 95 % of a normal law.
+#: Half-width of a 95 % normal interval, in standard errors.
 _NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True)
 class StabilityIndex:
-    """Nogueira's index, 1 for the same features every time and 0 for chance, with its interval.
+    """Nogueira's stability index with its interval: 1 for identical selections, 0 for chance.
 
     Not a number where every set is empty, or all of them everything.
     """
@@ -150,7 +150,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
-        """Select from halves of the samples `X` of classes or numbers `y`, and count."""
+        """Fit the estimator to halves of the samples and count how often it selects features."""
         X, codes = self._validate(X, y)
         rng = np.random.default_rng(self._seed())
         parted = codes if codes.dtype.kind == "i" else np.zeros(len(codes), np.int64)
@@ -167,7 +167,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             warnings.catch_warnings(),
             thread_map(self.n_jobs) as map,
         ):
-            # A hundred fits would warn of the same things a hundred times.
+            # Suppress warnings, which a hundred fits would repeat.
             warnings.simplefilter("ignore", ConvexfsWarning)
             found = []
             for supports_of_half in map(fitted, halves, seeds):
@@ -197,7 +197,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return rows, codes
 
     def region_probabilities(self, groups: Any) -> pd.DataFrame:
-        """Mean of ``local_probabilities_`` over the samples of each group.
+        """Return the mean of ``local_probabilities_`` over the samples of each group.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         ])  # fmt: skip
 
     def plot(self, groups: Any = None) -> Any:
-        """Draw selection probabilities, of an estimator with local supports as a map.
+        """Draw selection probabilities; for an estimator with local supports, draw a map.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return figure
 
     def _choose(self) -> None:
-        """Set what follows from the selections: probabilities, threshold, bound."""
+        """Compute probabilities, threshold and error bound from the selections."""
         n_features = self.selections_.shape[1]
         self.probabilities_ = self.selections_.mean(axis=0)
         self.n_selected_ = float(self.selections_.sum(axis=1).mean())
@@ -271,13 +271,13 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         self.solution_: Any = None if proven is None else proven.solution
         self.certificate_: Any = None if proven is None else proven.certificate
         self.threshold_ = math.inf if threshold is None else threshold
-        # Counts, not shares: 0.6 of 100 halves is 60 of them.
+        # Compare counts, not fractions, to avoid rounding: 0.6 of 100 halves is 60.
         needed = math.inf if threshold is None else round(threshold * len(self.selections_))
         self.selected_ = np.flatnonzero(self.selections_.sum(axis=0) >= needed)
         self._explain_nothing(n_features)
 
     def _least_threshold(self, n_features: int) -> tuple[float | None, StabilityResult | None]:
-        """Smallest share of halves whose bound is small enough, which falls as the share grows."""
+        """Return the smallest threshold whose error bound is small enough."""
         low, high = self.n_pairs + 1, 2 * self.n_pairs
         bound, proven = self._bounded(1.0, n_features)
         if bound > self.expected_false:
@@ -292,7 +292,10 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return high / (2 * self.n_pairs), proven
 
     def _bounded(self, threshold: float, n_features: int) -> tuple[float, StabilityResult | None]:
-        """Bound on the expected number of falsely selected features, and its proof if any."""
+        """Bound the expected number of falsely selected features.
+
+        Return the bound and its proof.
+        """
         if self.bound == MEINSHAUSEN_BUHLMANN:
             return meinshausen_buhlmann(self.n_selected_, n_features, threshold), None
         eta = (self.n_selected_ / n_features) ** 2
@@ -403,7 +406,7 @@ def stability_index(selections: np.ndarray) -> StabilityIndex:
 
 
 def _shares_of_samples(halves: Any, local: Any, n_samples: int) -> np.ndarray:
-    """Share of the halves with a sample in which it selects a feature; NaN if there is none."""
+    """Return, per sample and feature, the share of halves in which the sample selects it."""
     selected = np.zeros((n_samples, local[0].shape[1]))
     drawn = np.zeros((n_samples, 1))
     for half, supports in zip(halves, local, strict=True):

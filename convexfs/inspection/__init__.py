@@ -1,7 +1,7 @@
-"""A problem made visible: its formula, sizes, cones and the solvers that take it.
+"""Show a problem: its formula, sizes and cones, and the solvers that take it.
 
-A cvxpy expression is read into one tree (:mod:`parse`, :mod:`tree`), which
-:mod:`layout` writes in a style (:mod:`writers`: text, LaTeX, MathML).
+A cvxpy expression is parsed into one tree (:mod:`parse`, :mod:`tree`), which :mod:`layout` prints
+in a style (:mod:`writers`: text, LaTeX, MathML).
 """
 
 from convexfs.inspection.comparison import differences

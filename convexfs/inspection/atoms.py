@@ -1,4 +1,4 @@
-"""How each atom of cvxpy is read, given its arguments as formulas already."""
+"""Readers that convert each cvxpy atom to a formula, given its arguments as formulas."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ from convexfs.inspection.tree import Node
 
 
 def _add(expression: AddExpression, *args: Node) -> Node:
-    # Zero times anything affine is nothing; zero times log(x) still asks for x > 0.
+    # Zero times an affine expression is left out, but zero times log(x) still requires x > 0.
     terms = [
         node
         for node, arg in zip(args, expression.args, strict=True)
@@ -34,7 +34,7 @@ def _add(expression: AddExpression, *args: Node) -> Node:
 
 
 def _affine_factors(expression: Any) -> bool:
-    # cvxpy counts zero times log(x) as affine, so its factors are asked.
+    # cvxpy counts zero times log(x) as affine, so test the factors.
     if isinstance(expression, MulExpression | multiply | NegExpression | Promote):
         return all(_affine_factors(arg) for arg in expression.args)
     return expression.is_affine()
@@ -112,7 +112,7 @@ def _quad_form(expression: Any, x: Node, matrix: Node) -> Node:
 
 
 def call(expression: Any, *args: Node) -> Node:
-    """Return a function of the atom's own name, with cvxpy's own way to compute it."""
+    """Return a function node with the atom's name, which cvxpy can evaluate."""
     name = type(expression).__name__.removesuffix("Approx")
     return tree.make(
         "call", getattr(expression, "shape", ()), *args,
@@ -122,7 +122,7 @@ def call(expression: Any, *args: Node) -> Node:
 
 
 def _options(expression: Any) -> dict[str, Any]:
-    """Return what an atom knows besides its arguments."""
+    """Return the options of an atom beside its arguments."""
     options: dict[str, Any] = {}
     if hasattr(expression, "axis"):
         keepdims = getattr(expression, "keepdims", False)
@@ -131,14 +131,14 @@ def _options(expression: Any) -> dict[str, Any]:
         option = _weights(expression) if name == "p" else getattr(expression, name, None)
         if option is None or (name == "k" and option == 0):
             continue
-        # A geometric mean without weights has equal ones.
+        # A geometric mean without weights has equal weights.
         if np.size(option) == 1 or np.ptp(np.asarray(option, dtype=float)) > 0:
             options[name] = option
     return options
 
 
 def _weights(expression: Any) -> Any:
-    """Return the exponent of a norm, or a geometric mean's weights, with those that are zero."""
+    """Return the exponent of a norm, or the weights of a geometric mean, zeros included."""
     powers, positive = getattr(expression, "p", None), getattr(expression, "_keep", None)
     if positive is None or powers is None:
         return powers
@@ -147,7 +147,7 @@ def _weights(expression: Any) -> Any:
     return weights
 
 
-#: cvxpy's class names that are not the names of its functions.
+#: cvxpy classes whose names differ from those of their functions.
 FUNCTIONS = {"Trace": "trace", "Prod": "prod", "GeoMean": "geo_mean", "QuadForm": "quad_form",
              "MatrixFrac": "matrix_frac", "diag_vec": "diag", "diag_mat": "diag",
              "Power": "power", "Pnorm": "pnorm", "Hstack": "hstack", "Vstack": "vstack",

@@ -1,4 +1,4 @@
-"""What differs between two problems, line by line."""
+"""Compare two problems line by line."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _NOTATION = Notation(Text(), in_full=True)
 
 
 class Differences(str):
-    """Lines of text that notebooks show in two columns: what went, and what came."""
+    """Changed lines as text; notebooks show removed and added lines in two columns."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ def differences(
     first_names: Mapping[str, Any] | None = None,
     second_names: Mapping[str, Any] | None = None,
 ) -> Differences:
-    """Lines only `first` has, marked ``-``, and lines only `second` has, marked ``+``.
+    """Return the lines that only `first` has (``-``) and that only `second` has (``+``).
 
     Constants of both go by one name, so that one which changed shows as another
     symbol. Labels, and the order of constraints and of the objective's terms, make no
@@ -59,7 +59,7 @@ def differences(
     """
     symbols, renamed = SymbolTable(first, first_names), _renamed(first, second)
     one = read_problem(first, symbols)
-    # Made after the first is read, so that it knows the constants found there.
+    # Create the second table after reading the first, so that it knows the first's constants.
     others = SymbolTable(second, second_names, like=symbols, renamed=renamed)
     parts = _parts(one, read_problem(second, others))
     if renamed:
@@ -68,7 +68,7 @@ def differences(
 
 
 def _renamed(first: cp.Problem, second: cp.Problem) -> dict[str, str]:
-    """Map new names to old where exactly one leaf of a type and shape went and one came.
+    """Map new names to old ones if exactly one leaf of a type and shape was replaced.
 
     A scalar parameter of another name is another parameter.
     """
@@ -112,7 +112,7 @@ def _parts(one: Formula, other: Formula) -> list[str]:
     return parts
 
 
-#: A line and the label it carries, if any.
+#: A line and its label, if any.
 Line = tuple[str, str]
 
 
@@ -120,7 +120,7 @@ def _changes(old: list[Line], new: list[Line]) -> Iterator[str]:
     removed, added = _only_in(old, new), _only_in(new, old)
     for label, line in removed:
         yield _marked("-", label, line)
-        # A constraint that changed under its label stands next to what it was.
+        # Put a changed constraint next to the old one with the same label.
         for successor in [entry for entry in added if label and entry[0] == label]:
             added.remove(successor)
             yield _marked("+", *successor)
@@ -160,7 +160,7 @@ def _symbols(formula: Formula) -> list[Line]:
 
 
 def _values(one: Formula, other: Formula) -> Iterator[str]:
-    """Arrays of a leaf, which no line holds entry by entry."""
+    """Describe differences in the arrays of leaves, which no line shows entry by entry."""
     there = other.symbols.declared
     for name, old in one.symbols.declared.items():
         if name not in there or there[name].shape != old.shape:

@@ -1,4 +1,4 @@
-"""A whole problem written out: objective, constraints, and what the symbols are."""
+"""Print a full problem: objective, constraints, and the meaning of symbols."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,9 @@ from convexfs.inspection.symbols import CONSTANT, PARAMETER, POSITIONS, VARIABLE
 from convexfs.inspection.tree import deep, number
 from convexfs.inspection.writers import Latex, MathML, Piece, Text
 
-#: Entries of a constant that are listed instead of only counted.
+#: Longest constant whose entries are printed.
 LISTED_ENTRIES = 6
-#: Functions whose names alone do not say what they are.
+#: Definitions of functions whose names alone are unclear.
 MEANINGS = {
     "entr": "entr(x) = -x log x",
     "kl_div": "kl_div(x, y) = x log(x/y) - x + y",
@@ -63,7 +63,7 @@ MEANINGS = {
 _ORDER = {VARIABLE: 0, PARAMETER: 1, CONSTANT: 2, POSITIONS: 3}
 _ATTRIBUTES = {"nonneg": "+", "pos": "++", "nonpos": "-", "neg": "--"}
 _WORDS = ("diag", "hermitian", "imag")
-#: Fonts with tables for the heights of mathematics, whichever the machine has.
+#: Fonts with tables for mathematics, if the machine has them.
 FONTS = (
     "STIX Two Math, Cambria Math, Latin Modern Math, Libertinus Math, DejaVu Math TeX Gyre, math"
 )
@@ -73,7 +73,7 @@ _INDENT = r"\quad {}"
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a problem, in pieces if it is long: its label, and a remark on it."""
+    """A line of a problem, in pieces if it is long, with its label and a note."""
 
     label: str
     pieces: Sequence[str]
@@ -87,14 +87,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Page:
-    """The lines of a problem, ready to be written in several ways."""
+    """The lines of a problem, ready to print in several notations."""
 
     formula: Formula
 
     @cached_property
     @deep()
     def folded(self) -> Folded:
-        """The formula with each family of constraints written once."""
+        """Return the formula with each family of similar constraints written once."""
         return fold(self.formula)
 
     @deep()
@@ -107,7 +107,7 @@ class Page:
 
     @deep()
     def as_latex(self) -> str:
-        """Return an array, or aligned lines if some had to be broken."""
+        """Return LaTeX: an array, or aligned lines if some are broken."""
         rows = [
             (
                 Latex().word(head) * bool(head),
@@ -125,7 +125,7 @@ class Page:
 
     @deep()
     def as_optidef(self) -> str:
-        """Return an environment of LaTeX's package optidef, and a sentence on the symbols."""
+        """Return LaTeX for the package optidef, and a sentence on the symbols."""
         (sense, (objective,)), (_, rows), (_, symbols) = self._lines(Notation(Latex()))
         declared = self.formula.symbols.declared.values()
         over = ", ".join(Latex().name(each.name) for each in declared if each.kind == VARIABLE)
@@ -153,7 +153,7 @@ class Page:
         )
 
     def _cells(self, notation: Notation, indent: str) -> Iterator[tuple[str, str, str]]:
-        """Every line as a heading, a formula and a note; where it goes on it is indented."""
+        """Return every line as heading, formula and note; continuation lines are indented."""
         for head, rows in self._lines(notation):
             heads = [head]
             for row in rows:
@@ -163,7 +163,7 @@ class Page:
                     yield heads.pop() if heads else "", f"{start}{piece}", note
 
     def _lines(self, notation: Notation) -> Iterator[tuple[str, list[Line]]]:
-        """Lines by heading."""
+        """Return the lines by heading."""
         folded = self.folded
         yield self.formula.sense, [Line("", notation.lines(folded.objective))]
         yield (
@@ -177,7 +177,7 @@ class Page:
         yield "where", [*symbol_lines(folded.symbols, notation, folded.letter), *words]
 
     def _for_all(self, notation: Notation, pieces: list[Piece], count: int) -> list[Piece]:
-        """Return a family's line, with the range of its index."""
+        """Return the line of a family, with the range of its index."""
         if count == 1:
             return pieces
         style = notation.style
@@ -186,7 +186,7 @@ class Page:
 
     @property
     def meanings(self) -> list[str]:
-        """Definitions of the less known functions."""
+        """Return definitions of the less known functions."""
         roots = [self.folded.objective, *(node for node, _ in self.folded.clauses)]
         called = {node.function for root in roots for node in root.all() if node.kind == "call"}
         return [MEANINGS[name] for name in sorted(called & set(MEANINGS))]
@@ -201,7 +201,7 @@ def label(run: Sequence[Clause]) -> str:
 def symbol_lines(
     symbols: list[Declaration], notation: Notation, letter: str = "", grouped: bool = True
 ) -> list[Line]:
-    """Return what every symbol is, variables first; constants of one set stand on one line."""
+    """Return the meaning of every symbol, variables first; similar constants share a line."""
     groups: dict[Any, list[Piece]] = {}
     for symbol in sorted(symbols, key=lambda each: _ORDER[each.kind]):
         value = _value(symbol, notation)

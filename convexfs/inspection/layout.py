@@ -1,4 +1,4 @@
-"""From a formula to its notation: which signs, brackets and marks it is written with."""
+"""Convert a formula tree to notation: signs, brackets and line breaks."""
 
 import math
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from convexfs.inspection import tree
 from convexfs.inspection.tree import Node
 from convexfs.inspection.writers import CALL, ENTRYWISE, PRODUCT, TERM, UNIT, Piece, Text
 
-#: Letters of a formula, as plain text, before it is broken.
+#: Longest formula in characters of plain text before it is broken.
 WIDTH = 88
-#: Characters of a number, sign and point included, above which it is rounded to six digits.
+#: Numbers with more characters than this are rounded to six digits.
 LONGEST_NUMBER = 8
 
 
@@ -32,11 +32,11 @@ class Notation:
         self.in_full = in_full
 
     def write(self, node: Node) -> Piece:
-        """Notation of a node, to stand alone."""
+        """Return the notation of a node that stands alone."""
         return getattr(self, f"_{node.kind}")(node)
 
     def lines(self, node: Node) -> list[Piece]:
-        """Return the same on as many lines as it needs, broken before signs and relations."""
+        """Return the notation on several lines, broken before signs and relations."""
         if len(_PLAIN.write(node)) <= WIDTH:
             return [self.write(node)]
         if node.kind == "relation" and node.sign != "holds":
@@ -56,7 +56,7 @@ class Notation:
         return [self.style.signed(line, first=k == 0) for k, line in enumerate(lines)]
 
     def terms(self, node: Node) -> list[tuple[int, Piece]]:
-        """Signed terms of a sum, or the node as its only term."""
+        """Return the signed terms of a sum, or the node as its only term."""
         if node.kind == "sum":
             pairs = zip(node.signs, node.parts, strict=True)
             return [(sign, self._within(term, TERM)) for sign, term in pairs]
@@ -69,14 +69,14 @@ class Notation:
         return self.style.signed([(-1, numeral)]) if value < 0 else numeral
 
     def digits(self, value: float) -> str:
-        """Return a number as short as it is exact, or with six digits."""
+        """Return a number exactly if that is short, else with six digits."""
         if float(value).is_integer() and abs(value) < 1e6:
             return str(int(value))
         exact = repr(float(value))
         return exact if self.in_full or len(exact) <= LONGEST_NUMBER else f"{value:.6g}"
 
     def side(self, node: Node) -> Node:
-        """Write a side that is one number for every row without a vector of ones."""
+        """Write a side that is one number for every row as that number."""
         value = tree.number_in(node)
         return node if value is None else tree.number(value)
 
@@ -87,7 +87,7 @@ class Notation:
         return self.style.infix(self.write(left), node.sign, self.write(self.side(right)))
 
     def _within(self, node: Node, level: int) -> Piece:
-        """Write a node in brackets, unless it holds together as tightly as `level`."""
+        """Write a node, in brackets if it binds less tightly than `level`."""
         return self._bracketed(self.write(node), level)
 
     def _bracketed(self, piece: Piece, level: int) -> Piece:
@@ -97,7 +97,7 @@ class Notation:
         if not isinstance(node.value, complex):
             return self.number(node.value)
         real, imaginary = (float(self.digits(p)) for p in (node.value.real, node.value.imag))
-        # Adding 0 turns a negative zero, which would be written, into none.
+        # Adding 0 turns a negative zero into zero.
         digits = repr(complex(real, imaginary) + 0).strip("()")
         return self.style.put("()", self.style.number(digits))
 
@@ -127,7 +127,7 @@ class Notation:
     def _product(self, node: Node) -> Piece:
         sign = -1 if np.real(node.number) < 0 and not isinstance(node.number, complex) else 1
         factors = [self._within(factor, PRODUCT) for factor in node.parts[:-1]]
-        # Nothing follows the last factor, so that a sum over i may end there.
+        # A sum over i may be the last factor, because nothing follows it.
         last = self.write(node.parts[-1])
         factors.append(last if last.kind == "sum over" else self._bracketed(last, PRODUCT))
         if node.number != sign:
@@ -204,7 +204,7 @@ class Notation:
         return style.row([self._transposed(node.body), one])
 
     def _inner_product(self, node: Node) -> Piece | None:
-        """``x'y`` for the sum of ``x .* y``, and ``tr(X Y')`` for matrices."""
+        """Write ``x'y`` for the sum of ``x .* y``, and ``tr(X Y')`` for matrices."""
         body = node.body
         if body.kind != "entrywise" or body.operator != "*" or node.shape != ():
             return None
@@ -241,7 +241,7 @@ class Notation:
         return () if axis is None else (self.style.word(f"axis={axis}"),)
 
     def _by_rows(self, node: Node) -> Piece | None:
-        """Write what a function of every row or column i of a matrix is for one of them."""
+        """Write a function of every row or column of a matrix by one of them, with index i."""
         write: Callable[[Piece], Piece]
         if node.kind == "norm":
             axis, kind = node.axis, self._norm_kind(node)
@@ -280,7 +280,7 @@ class Notation:
         return self.style.indexed(self._within(node.body, UNIT), entries)
 
     def _entries(self, key: tuple[Any, ...], shape: tree.Shape) -> tuple[Any, ...]:
-        """Return a key in plain words: a position, ``:``, a range, a list; counted from 0."""
+        """Return an index in plain text: a position, ``:``, a range or a list, counted from 0."""
         sizes = iter(shape)
         missing = len(shape) - sum(part is not None and part is not Ellipsis for part in key)
         entries: list[Any] = []
@@ -340,7 +340,7 @@ class Notation:
         return style.call(name, [*(self.write(self.side(arg)) for arg in node.parts), *extra])
 
     def _named(self, node: Node) -> tuple[Piece, ...]:
-        """Return what an atom knows besides its arguments."""
+        """Return the options of an atom beside its arguments."""
         options = node.options
         return tuple(self._option(options[name]) for name in ("k", "p", "axes") if name in options)
 
@@ -349,5 +349,5 @@ class Notation:
         return entries[0] if len(entries) == 1 else self.style.put("()", self.style.listed(entries))
 
 
-#: Says how long a formula is.
+#: Measures the length of a formula.
 _PLAIN = Notation(Text())

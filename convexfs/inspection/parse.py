@@ -1,7 +1,7 @@
-"""Read a cvxpy expression tree into a formula, and fold constraints that repeat.
+"""Parse a cvxpy expression into a formula tree, and fold repeated constraints.
 
-Each atom has a short reader in :data:`~convexfs.inspection.atoms.READERS`; one without
-becomes a function of its own name, so that every expression can be read.
+Each atom has a short reader in :data:`~convexfs.inspection.atoms.READERS`. An atom without one
+becomes a function of its own name, so that every expression can be parsed.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -24,13 +24,13 @@ from convexfs.inspection.atoms import READERS, call
 from convexfs.inspection.symbols import CONSTANT, POSITIONS, Declaration, SymbolTable
 from convexfs.inspection.tree import Node, deep, entrywise, norm, relation
 
-#: Positions of an index that are listed before they get a name.
+#: Longest list of positions in an index before it gets a name.
 LISTED_POSITIONS = 8
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A constraint: its label or position, the statement, and what cvxpy calls its value."""
+    """A constraint: its label or position, its statement, and cvxpy's name of its value."""
 
     key: str
     labelled: bool
@@ -40,7 +40,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Formula:
-    """A whole problem."""
+    """The formula of a full problem."""
 
     sense: str
     objective: Node
@@ -74,7 +74,7 @@ def read(expression: Any, symbols: SymbolTable) -> Node:
     if isinstance(expression, index | special_index):
         return _index(expression, args[0], symbols)
     if isinstance(expression, cp.perspective):
-        # What it is the perspective of is not among its arguments.
+        # The function of a perspective is not among its arguments.
         return _with(call(expression, *args), {"of": read(expression.f, symbols)})
     if isinstance(expression, cp.gmatmul):
         by = read(cp.Constant.cast_to_const(expression.A), symbols)
@@ -94,7 +94,7 @@ def _with(made: Node, options: dict[str, Any]) -> Node:
 
 
 def _keys(rows: list[Any]) -> Iterator[str]:
-    """Name every constraint by its label or position, by both where a label comes again."""
+    """Name every constraint by its label or position, and by both if a label repeats."""
     seen: set[str] = set()
     for position, constraint in enumerate(rows):
         key = constraint.label or str(position)
@@ -144,7 +144,7 @@ def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) ->
 
 
 def _turned(constraint: Any, left: Node, right: Node) -> Node:
-    """Write ``w >= 0`` where cvxpy keeps ``0 <= w``."""
+    """Write ``w >= 0`` if cvxpy stores ``0 <= w``."""
     if constraint.args[0].is_constant() and not constraint.args[1].is_constant():
         return relation(right, ">=", left)
     return relation(left, "<=", right)
@@ -167,7 +167,7 @@ def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
             parts.append(part)
         else:
             array = np.asarray(part)
-            # A mask is the positions where it is true, one list an axis.
+            # Convert a mask to the positions where it is true, one list per axis.
             parts += np.nonzero(array) if array.dtype == bool else [array]
     named = (
         symbols.positions(part) if np.size(part) > LISTED_POSITIONS or np.ndim(part) > 1 else part
@@ -177,7 +177,7 @@ def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
 
 
 def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
-    """Read an optimal value or an indicator as a function of the leaves that stay free."""
+    """Parse an optimal value or an indicator as a function of the leaves that stay free."""
     first: list[Node] = []
     free: list[Any] = [*expression.variables(), *expression.parameters()]
     if isinstance(expression, indicator):
@@ -222,15 +222,15 @@ def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], A
     return evaluate
 
 
-#: From this number on, similar lines are printed once.
+#: Fewest similar lines that are printed once.
 FEWEST = 4
-#: Kinds that can take the sign they have in a sum.
+#: Node kinds that can carry a sign in a sum.
 _WITH_NUMBER = ("number", "product")
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A formula with its families (clauses written as one line), and the symbols they use."""
+    """A formula whose families of similar clauses are one line each, and their symbols."""
 
     objective: Node
     clauses: list[tuple[Node, Sequence[Clause]]]
@@ -238,12 +238,12 @@ class Folded:
     letter: str
 
     def range_of(self, run: Sequence[Clause]) -> str:
-        """Write the range of a family's index, which follows its line."""
+        """Return the range of a family's index, which follows its line."""
         return f", {self.letter} = 1..{len(run)}" if len(run) > 1 else ""
 
 
 def fold(formula: Formula) -> Folded:
-    """Tell families of constraints and of terms once."""
+    """Fold families of similar constraints and terms into one line each."""
     folder = _Folder(formula)
     objective = folder.folded(formula.objective)
     clauses: list[tuple[Node, Sequence[Clause]]] = []
@@ -260,7 +260,7 @@ def fold(formula: Formula) -> Folded:
 
 
 class _Folder:
-    """Finds families in a formula and names what differs in them."""
+    """Find families in a formula, and name the parts in which their members differ."""
 
     def __init__(self, formula: Formula):
         self.symbols = formula.symbols
@@ -284,7 +284,7 @@ class _Folder:
         return tree.sum_of(node.shape, terms)
 
     def runs(self, things: Iterable[Any], node_of: Callable[[Any], Node]) -> list[list[Any]]:
-        """Group neighbours that are alike but not the same, if there are many."""
+        """Group neighbours that are similar but not equal, if there are many."""
         runs: list[list[Any]] = []
         for _, alike in groupby(things, lambda thing: self._likeness(node_of(thing))):
             run = list(alike)
@@ -293,7 +293,7 @@ class _Folder:
         return runs
 
     def _likeness(self, node: Node, exact: bool = False) -> Hashable:
-        """Return what members of a family have in common: all but their constants."""
+        """Return a key that members of a family share: everything but their constants."""
         own = {name: value for name, value in node.info.items() if name != "evaluate"}
         if not exact:
             if node.kind in _WITH_NUMBER or self._is_constant(node):
@@ -311,7 +311,7 @@ class _Folder:
         return node.kind == "symbol" and self.symbols.declared[node.name].kind in kinds
 
     def merged(self, members: Sequence[Node]) -> Node:
-        """Make one node for all members, with indexed symbols where they differ."""
+        """Merge members into one node, with indexed symbols where they differ."""
         first, *_ = members = _of_one_sign(members)
         if len({self._likeness(node, exact=True) for node in members}) == 1:
             return first
@@ -349,7 +349,7 @@ class _Folder:
 
 
 def _of_one_sign(members: Sequence[Node]) -> Sequence[Node]:
-    """Move signs that differ between sums into their numbers."""
+    """Move signs that differ between the members' sums into their numbers."""
     if members[0].kind != "sum":
         return members
     differ = [len(set(signs)) > 1 for signs in zip(*(sum_.signs for sum_ in members), strict=True)]

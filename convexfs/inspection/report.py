@@ -1,4 +1,4 @@
-"""Everything there is to see of a problem, in one object that prints."""
+"""The inspection of a problem as one object that prints."""
 
 import html
 import textwrap
@@ -26,7 +26,7 @@ from convexfs.solving.backends import BACKENDS, Needs, choose, lacking_in, needs
 from convexfs.solving.dcp_rules import broken_log_log_rules, broken_rules, curvature
 
 _TEXT = Notation(Text())
-#: Columns of a terminal beside the headings of the facts.
+#: Width of the text beside the headings.
 _FACT_WIDTH = 80 - 13
 _SIGNS = {constraints.Inequality: " <= ", constraints.Equality: " == "}
 _NOT_CONVEX = "the problem is not convex by cvxpy's rules"
@@ -34,7 +34,7 @@ _NOT_CONVEX = "the problem is not convex by cvxpy's rules"
 
 @dataclass(frozen=True)
 class Inspection:
-    """What :func:`show` found; prints as text, and as mathematics in a notebook.
+    """Result of :func:`show`; prints as text, and as mathematics in a notebook.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Inspection:
 
     @cached_property
     def convex(self) -> cp.Problem | None:
-        """The problem if it is convex, or a geometric program in logarithms of its variables."""
+        """The problem if it is convex, or its geometric program in logarithms."""
         if self.problem.is_dcp():
             return self.problem
         return Dgp2Dcp(self.problem).reduce() if self.problem.is_dgp() else None
@@ -75,18 +75,18 @@ class Inspection:
 
     @property
     def rules(self) -> dict[str, bool]:
-        """Which of cvxpy's disciplines the problem keeps."""
+        """Return which of cvxpy's disciplines (DCP, DGP, DQCP, DPP) the problem follows."""
         return _rules(self.problem) | {"DPP": self.problem.is_dpp()}
 
     @property
     def part_rules(self) -> dict[str, dict[str, bool]]:
-        """Which disciplines the objective and each constraint keep."""
+        """Return which disciplines the objective and each constraint follow."""
         parts = {"objective": self.problem.objective} | self._by_key
         return {key: _rules(part) | {"DPP": part.is_dcp(dpp=True)} for key, part in parts.items()}
 
     @property
     def reasons(self) -> list[str]:
-        """Which parts break which rule: of DCP and DGP, or of DPP if DCP is kept."""
+        """Return the parts that break a rule: of DCP and DGP, or of DPP if DCP holds."""
         if self.problem.is_dcp():
             is_dpp = self.problem.is_dpp()
             return [] if is_dpp else list(broken_rules(self.problem, self._describe, dpp=True))
@@ -97,7 +97,7 @@ class Inspection:
 
     @property
     def curvatures(self) -> dict[str, str]:
-        """Curvature of the objective and of the sides of each constraint."""
+        """Return the curvature of the objective and of the sides of each constraint."""
         sides = {key: _SIGNS.get(type(constraint), ", ").join(map(curvature, constraint.args))
                  for key, constraint in self._by_key.items()}  # fmt: skip
         return {"objective": curvature(self.problem.objective.expr)} | sides
@@ -109,7 +109,7 @@ class Inspection:
 
     @property
     def solvers(self) -> dict[str, str]:
-        """Every solver of the table: ``ready``, or why it cannot be used."""
+        """Return every solver of the table with ``ready``, or why it cannot be used."""
         if self.convex is None:
             return dict.fromkeys(BACKENDS, _NOT_CONVEX)
         verdicts = {}
@@ -122,7 +122,7 @@ class Inspection:
     @property
     @deep()
     def duals(self) -> dict[str, str]:
-        """What each constraint's multiplier says, by its name in ``Solution.dual``."""
+        """Return the meaning of each multiplier, by its name in ``Solution.dual``."""
         rows = zip(self.formula.clauses, self.problem.constraints, strict=True)
         return {
             clause.key: _meaning(constraint, _TEXT.write(clause.statement))
@@ -131,7 +131,7 @@ class Inspection:
 
     @cached_property
     def canonical(self) -> ConeProgram | str:
-        """The cone program of the preferred solver, or why there is none."""
+        """Return the cone program of the preferred solver as text, or why there is none."""
         unset = [self._name(p) for p in self.problem.parameters() if p.value is None]
         if self.convex is None:
             return f"none: {_NOT_CONVEX}"
@@ -139,7 +139,7 @@ class Inspection:
             return f"not known before parameter {', '.join(unset)} has a value"
         try:
             return canonical(self.convex)
-        # cvxpy refuses what it cannot rewrite with errors of many classes.
+        # cvxpy raises many error classes for problems that it cannot compile.
         except Exception as reason:
             return f"none: {reason}"
 
@@ -186,7 +186,7 @@ class Inspection:
         return self.formula.symbols.leaf(leaf).name
 
     def _stated(self) -> str:
-        """Sizes before canonicalisation."""
+        """Return the sizes before canonicalisation."""
         rows: Counter[str] = Counter()
         for clause, constraint in zip(self.formula.clauses, self.problem.constraints, strict=True):
             rows[clause.statement.sign] += constraint.size
@@ -206,7 +206,7 @@ class Inspection:
         return "bisection (quasiconvex)" if self.problem.is_dqcp() else "a non-convex method"
 
     def _unfit(self) -> list[str]:
-        """Installed solvers that cannot take the problem, by reason."""
+        """Return installed solvers that cannot take the problem, by reason."""
         by_reason: dict[str, list[str]] = {}
         for name, verdict in self.solvers.items():
             if verdict.startswith("cannot") and BACKENDS[name].installed:
@@ -242,7 +242,7 @@ class Inspection:
 
 
 class StatedProblem(cp.Problem):
-    """A ``cvxpy.Problem`` that notebooks show as mathematics, and that is otherwise unchanged."""
+    """A ``cvxpy.Problem`` that notebooks show as mathematics; otherwise unchanged."""
 
     def _repr_html_(self) -> str:
         return show(self)._repr_html_()
@@ -305,7 +305,7 @@ def _rules(part: Any) -> dict[str, bool]:
 
 
 def _span(run: Any) -> str:
-    """Return the key of a constraint, or the first and last of a family."""
+    """Return the key of a constraint, or the first and last key of a family."""
     return " .. ".join(dict.fromkeys((run[0].key, run[-1].key)))
 
 
@@ -326,7 +326,7 @@ def _meaning(constraint: Any, bound: str) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return a sentence as lines that fit a terminal of 80 columns beside their heading."""
+    """Wrap a sentence to fit 80 columns beside its heading."""
     return textwrap.wrap(text, _FACT_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -340,13 +340,13 @@ def canonical(problem: cp.Problem) -> ConeProgram:
         raise InputError("a problem without variables has no canonical form")
     name = choose(problem, "auto").name
     with warnings.catch_warnings():
-        # That a problem is not parametrised (DPP) slows later solves, and none follows.
+        # Ignore that a problem is not DPP: it only slows later solves, and none follows.
         warnings.simplefilter("ignore", UserWarning)
         return ConeProgram.of(problem, name)
 
 
 def sizes(program: ConeProgram) -> str:
-    """How large a cone program is, and of which cones, in words."""
+    """Describe the size and cones of a cone program."""
     rows: Counter[str] = Counter()
     for cone in program.cones:
         rows[cone.kind] += cone.rows.stop - cone.rows.start

@@ -1,4 +1,4 @@
-"""A problem stated with its hyper-parameters as symbols instead of numbers."""
+"""State a problem with its hyperparameters as symbols instead of numbers."""
 
 import inspect
 import warnings
@@ -11,7 +11,7 @@ import numpy as np
 
 from convexfs.solving.named_leaves import letter_of
 
-#: Makes the problem from what is offered by name.
+#: A function that makes the problem from values by name.
 State = Callable[[dict[str, Any]], cp.Problem]
 
 
@@ -60,7 +60,7 @@ def _stated(state: State, offered: dict[str, Any], plain: cp.Problem) -> cp.Prob
     """Return the problem, or None if Parameters fail or change its meaning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # What a formula does with something else than a number is its own affair.
+        # User code may raise anything if it gets a Parameter instead of a number.
         try:
             problem = state(offered)
             same = problem.is_dcp() == plain.is_dcp() and _agree(problem, plain)
@@ -70,7 +70,7 @@ def _stated(state: State, offered: dict[str, Any], plain: cp.Problem) -> cp.Prob
 
 
 def _agree(one: cp.Problem, other: cp.Problem) -> bool:
-    """Return whether two problems have the same numbers at a random point."""
+    """Return whether two problems have equal values at a random point."""
     random, values = np.random.default_rng(0), {}
     for variable in other.variables():
         values[variable.name()] = variable.project(random.uniform(0.1, 0.9, variable.shape))

@@ -1,4 +1,4 @@
-"""Names for what a formula is made of: variables, parameters, constants."""
+"""Names of variables, parameters and constants in a formula."""
 
 import hashlib
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ VARIABLE, PARAMETER, CONSTANT, POSITIONS = "variable", "parameter", "constant", 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A symbol and what it stands for: a cvxpy leaf, or the array of a constant.
+    """A symbol and its meaning: a cvxpy leaf, or the array of a constant.
 
     One that is indexed by k stands for a list of `count` arrays.
     """
@@ -39,7 +39,7 @@ class Declaration:
 
 
 class SymbolTable:
-    """Gives every leaf of a problem one name, and equal constants the same.
+    """Assign one name to every leaf of a problem; equal constants share a name.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class SymbolTable:
                 self._remember(value, self.free(name))
 
     def leaf(self, leaf: Any) -> Node:
-        """Symbol of a variable or parameter."""
+        """Return the symbol of a variable or parameter."""
         if leaf.id not in self._leaves:
             self._name_leaf(leaf)
         symbol = self._leaves[leaf.id]
@@ -96,7 +96,7 @@ class SymbolTable:
         return node if sign > 0 else negate(node)
 
     def positions(self, part: np.ndarray) -> Node:
-        """Return a symbol for a long list of positions, or a mask."""
+        """Return a symbol for a long list of positions, or for a mask."""
         _, digest = _digest(part)
         if digest not in self._nodes:
             name = self.numbered("I")
@@ -115,7 +115,7 @@ class SymbolTable:
                 self._name_leaf(leaf)
 
     def _name_leaf(self, leaf: Any) -> None:
-        # cvxpy's own names count every leaf ever made, so they change between runs.
+        # cvxpy's default names count all leaves ever made, so they differ between runs.
         if unnamed(leaf):
             stem = "p" if isinstance(leaf, cp.Parameter) else "x"
         else:
@@ -123,13 +123,13 @@ class SymbolTable:
         self._leaves[leaf.id] = _symbol(leaf.shape, self.free(self._renamed.get(stem, stem)))
 
     def numbered(self, stem: str) -> str:
-        """Return a new name: a stem and the first number that is free."""
+        """Return a new name: a stem with the first free number."""
         name = next(name for k in count(1) if (name := f"{stem}_{k}") not in self._taken)
         self._taken.add(name)
         return name
 
     def letter(self, letters: str) -> str:
-        """Return the first letter that no symbol is called."""
+        """Return the first letter that is not a symbol yet."""
         return next((letter for letter in letters if letter not in self._taken), letters[0])
 
     def indexed(self, stems: str, letter: str) -> str:
@@ -139,7 +139,7 @@ class SymbolTable:
         return self.free(name)
 
     def free(self, stem: str) -> str:
-        """Return a new name: the stem, counted on if it is taken."""
+        """Return a new name: the stem, numbered if it is taken."""
         name, k = stem, 1
         while name in self._taken:
             k += 1
@@ -148,7 +148,7 @@ class SymbolTable:
         return name
 
     def _remember(self, value: Any, name: str) -> None:
-        """Store the name of an array, and of its transpose; negatives need no name."""
+        """Store the name of an array and of its transpose; negatives use the same name."""
         self._taken.add(name)
         value = _as_numbers(value)
         self._arrays[name], symbol = value, _symbol(value.shape, name)
@@ -171,14 +171,14 @@ def _is_array(value: Any) -> bool:
 
 
 def _as_numbers(value: Any) -> Any:
-    """Return an array as cvxpy keeps it, so that the two can be recognised as one."""
+    """Return an array as cvxpy stores it, so that both have the same digest."""
     if sparse.issparse(value):
         return value
     return np.asarray(value, dtype=complex if np.iscomplexobj(value) else float)
 
 
 def unnamed(leaf: Any) -> bool:
-    """Return whether a leaf has only the name that cvxpy gives by counting."""
+    """Return whether a leaf has only cvxpy's default name."""
     return leaf.name().strip() in ("", f"var{leaf.id}", f"param{leaf.id}")
 
 
@@ -188,7 +188,7 @@ def _scalar(value: Any) -> complex:
 
 
 def _recognised(value: Any, shape: Shape) -> Node | None:
-    """Return an array of one number, or a multiple of the identity."""
+    """Return an array of one number, or a multiple of the identity, as a formula."""
     if sparse.issparse(value):
         if value.count_nonzero() == 0:
             return filled(0.0, shape)
@@ -204,7 +204,7 @@ def _recognised(value: Any, shape: Shape) -> Node | None:
 
 
 def _digest(value: Any) -> tuple[int, str]:
-    """Return a sign, and a hash that an array and its negative have in common."""
+    """Return a sign, and a hash that an array shares with its negative."""
     digest = hashlib.sha1(f"{value.shape}{value.dtype}".encode())
     if sparse.issparse(value):
         rows = sparse.csr_array(value)

@@ -38,12 +38,12 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
-#: Calls inside each other; a level of a formula takes up to six.
+#: Recursion limit for formulas; one level of a formula takes up to six calls.
 ROOM = 10_000
 
 
 class deep(ContextDecorator):  # noqa: N801, it is used as a decorator
-    """Make room for deep formulas: Python's own limit is met before cvxpy's."""
+    """Raise Python's recursion limit inside the block, for deep formulas."""
 
     def __enter__(self) -> None:
         self._before = sys.getrecursionlimit()
@@ -58,7 +58,7 @@ class deep(ContextDecorator):  # noqa: N801, it is used as a decorator
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Part of a formula, with the shape of its value; ``node.axis`` is ``node.info["axis"]``."""
+    """A node of a formula, with the shape of its value; ``node.axis`` is ``node.info["axis"]``."""
 
     kind: str
     shape: Shape
@@ -88,32 +88,32 @@ class Node:
 
 
 def make(kind: str, shape: Shape, *parts: Node, **info: Any) -> Node:
-    """Return a node as it is, nothing folded."""
+    """Return a node without simplification."""
     return Node(kind, shape, parts, info)
 
 
 def number(value: complex) -> Node:
-    """Return a scalar."""
+    """Return a scalar node."""
     return make("number", (), value=value)
 
 
 def call(function: str, shape: Shape, *args: Node, **options: Any) -> Node:
-    """Return a function by name."""
+    """Return a node for a function by name."""
     return make("call", shape, *args, function=function, options=options, evaluate=None)
 
 
 def relation(left: Node, sign: str, right: Node) -> Node:
-    """Return a statement about two sides."""
+    """Return a node for a relation between two sides."""
     return make("relation", (), left, right, sign=sign)
 
 
 def filled(value: complex, shape: Shape) -> Node:
-    """Return an array of one value."""
+    """Return an array node with one value in all entries."""
     return broadcast(number(value), shape)
 
 
 def broadcast(body: Node, shape: Shape) -> Node:
-    """`body` repeated over `shape`."""
+    """Return `body` repeated over `shape`."""
     if body.shape == shape:
         return body
     if body.shape and math.prod(body.shape) == 1:
@@ -132,14 +132,14 @@ def repeats_scalar(node: Node) -> bool:
 
 
 def number_in(node: Node) -> complex | None:
-    """Return the number a scalar or an array of one number holds."""
+    """Return the number of a scalar, or of an array of one number."""
     if node.kind == "broadcast":
         node = node.body
     return node.value if node.kind == "number" else None
 
 
 def negate(node: Node) -> Node:
-    """``-node``."""
+    """Return ``-node``."""
     match node.kind:
         case "number":
             return number(-node.value)
@@ -153,12 +153,12 @@ def negate(node: Node) -> Node:
 
 
 def _inside(node: Node, body: Node) -> Node:
-    """Put another body inside the same node."""
+    """Return the same node with another body."""
     return Node(node.kind, node.shape, (body, *node.parts[1:]), node.info)
 
 
 def signed(node: Node) -> tuple[int, Node]:
-    """Split a node into its sign and what is left without it."""
+    """Split a node into its sign and the rest."""
     if node.kind == "sum" and len(node.parts) == 1:
         return node.signs[0], node.body
     if node.kind in ("quotient", "broadcast", "reshape"):
@@ -171,10 +171,10 @@ def signed(node: Node) -> tuple[int, Node]:
 
 
 def add(shape: Shape, nodes: Iterable[Node]) -> Node:
-    """Return the sum of nodes; sums among them are opened and zero numbers left out."""
+    """Return the sum of nodes; nested sums are flattened and zeros dropped."""
     terms: list[tuple[int, Node]] = []
     for node in nodes:
-        if len(node.shape) > len(shape):  # cvxpy takes a 1x1 matrix for a scalar
+        if len(node.shape) > len(shape):  # cvxpy accepts a 1x1 matrix as a scalar.
             node = make("reshape", (), node, order="F")
         if node.kind == "sum" and len(node.parts) > 1:
             terms += zip(node.signs, node.parts, strict=True)
@@ -189,7 +189,7 @@ def add(shape: Shape, nodes: Iterable[Node]) -> Node:
 
 
 def sum_of(shape: Shape, terms: list[tuple[int, Node]]) -> Node:
-    """Terms with their signs, as they are."""
+    """Return a sum of terms with these signs, without simplification."""
     if len(terms) == 1 and terms[0][0] > 0:
         return terms[0][1]
     signs, nodes = zip(*terms, strict=True)
@@ -197,7 +197,7 @@ def sum_of(shape: Shape, terms: list[tuple[int, Node]]) -> Node:
 
 
 def difference(shape: Shape, left: Node, right: Node) -> Node:
-    """``left - right`` as cvxpy's constraints have it."""
+    """Return ``left - right``, as in cvxpy's constraints."""
     return add(shape, (left, negate(right)))
 
 
@@ -302,12 +302,12 @@ def _scalar(node: Node) -> Node:
 
 
 def power(base: Node, exponent: Node) -> Node:
-    """Every entry to a power."""
+    """Return every entry raised to a power."""
     return make("power", base.shape, base, exponent)
 
 
 def norm(body: Node, p: float, shape: Shape = (), axis: Any = None, keepdims: bool = False) -> Node:
-    """Return the p-norm, of a scalar its absolute value."""
+    """Return the p-norm; for a scalar, its absolute value."""
     if body.shape == ():
         return call("abs", (), body)
     # cvxpy's Frobenius norm is the 2-norm of the flattened matrix.
@@ -317,7 +317,7 @@ def norm(body: Node, p: float, shape: Shape = (), axis: Any = None, keepdims: bo
 
 
 def transpose(node: Node) -> Node:
-    """Reverse the axes; twice is not at all."""
+    """Reverse the axes; two transposes cancel."""
     if node.kind == "transpose":
         return node.body
     if len(node.shape) < 2 or node.kind == "identity":

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 from xml.sax.saxutils import escape
 
-#: How tightly a piece of notation holds together.
+#: Binding strength of a piece of notation.
 SUM, TERM, ENTRYWISE, PRODUCT, CALL, UNIT = range(6)
 GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ",
@@ -21,7 +21,7 @@ GREEK = {
     "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ",
     "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
 }  # fmt: skip
-#: Names that Python forbids or shortens.
+#: Symbols whose Python names are keywords or abbreviations.
 SPELLED = {"lam": "lambda", "eps": "epsilon"}
 _SPELLINGS = SPELLED | {letter: name for name, letter in GREEK.items()}
 _SPECIAL = {letter: rf"$\{name}$" for name, letter in GREEK.items()} | {
@@ -31,7 +31,7 @@ _SPECIAL = {letter: rf"$\{name}$" for name, letter in GREEK.items()} | {
 
 
 class Piece(str):
-    """A piece of notation as it is written, how tightly it holds, and what it is."""
+    """A piece of notation: its text, its binding strength and its kind."""
 
     level: int
     kind: str
@@ -46,7 +46,7 @@ class Piece(str):
 
 
 class Text:
-    """Plain text, and what the other styles have in common with it."""
+    """Plain text, and the methods that all styles share."""
 
     forms: ClassVar[dict[str, str]] = {
         "()": "({})", "{}": "{{{}}}", "||": "abs({})", "[]": "[{}]", "root": "sqrt({})",
@@ -59,14 +59,14 @@ class Text:
         "fraction": TERM, "transposed": CALL, "power": CALL, "entrywise power": CALL,
         "infix": ENTRYWISE, "sum over": ENTRYWISE,
     }  # fmt: skip
-    #: Short names that formulas in books use, and signs.
+    #: Short names and signs that books use.
     functions: ClassVar[dict[str, str]] = {"trace": "tr", "maximum": "max", "minimum": "min"}
     signs: ClassVar[dict[str, str]] = {"*": "nuc"}
     ones: ClassVar[dict[str, str]] = {"column": "1", "row": "1'", "matrix": "1 1'"}
     comma, times, cell, end = ", ", "x", ", ", "; "
 
     def put(self, form: str, *parts: str, kind: str = "") -> Piece:
-        """Parts in a form."""
+        """Fill parts into a form."""
         return Piece(self.forms[form].format(*parts), self.levels.get(form, UNIT), kind or form)
 
     def name(self, name: str) -> Piece:
@@ -85,19 +85,19 @@ class Text:
         return self.put("call", self.function(function), self.listed(args))
 
     def infix(self, left: Piece, operator: str, right: Piece) -> Piece:
-        """Two sides and a relation, ``.*`` or ``./`` between them."""
+        """Return two sides with a relation, ``.*`` or ``./`` between them."""
         return self.put("infix", left, self.signs.get(operator, operator), right)
 
     def norm(self, body: Piece, kind: str) -> Piece:
         return self.put("norm", body, self.signs.get(kind, kind))
 
     def repeated(self, body: Piece | None, form: str) -> Piece:
-        """Write the array of ones times `body`; text shows only `body`, as numpy does."""
+        """Return ones times `body`; text shows only `body`, as numpy broadcasts."""
         level = {"column": UNIT, "row": CALL, "matrix": PRODUCT}[form]
         return Piece(self.ones[form], level) if body is None else body
 
     def signed(self, terms: Sequence[tuple[int, Piece]], first: bool = True) -> Piece:
-        """Terms with signs; a plus is left out at the beginning of a sum."""
+        """Return terms with signs, without a leading plus."""
         written = ""
         for sign, term in terms:
             if written or not first:
@@ -107,7 +107,7 @@ class Text:
         return Piece(written, SUM)
 
     def row(self, parts: Sequence[Piece]) -> Piece:
-        """Factors side by side; rows among them are opened."""
+        """Return factors side by side; nested rows are flattened."""
         opened = [each for part in parts for each in (part.parts or (part,))]
         factors = [
             part if part.kind == "sum over" else self.bracketed(part, CALL) for part in opened
@@ -122,7 +122,7 @@ class Text:
         return "" if before.endswith("'") and not is_call else " "
 
     def bracketed(self, piece: Piece, level: int) -> Piece:
-        """Put brackets around what does not hold together as tightly as `level` on one line."""
+        """Return a piece, in brackets if it binds less tightly than `level` on one line."""
         return piece if piece.level >= level else self.put("()", piece)
 
     def raised(self, form: str, base: Piece, *exponent: Piece) -> Piece:
@@ -133,7 +133,7 @@ class Text:
         return self.put("index", body, ", ".join(map(self.entry, entries)))
 
     def entry(self, entry: Any) -> str:
-        """One index: a position, a range, some positions, ``:`` or a symbol."""
+        """Return one index: a position, a range, some positions, ``:`` or a symbol."""
         if isinstance(entry, range):
             step = "" if entry.step == 1 else f":{entry.step}"
             return f"{entry.start}:{entry.stop if entry.stop >= 0 else ''}{step}"
@@ -150,13 +150,13 @@ class Text:
         return Piece(self.comma.join(items))
 
     def subset(self, letter: Piece, sign: str, sizes: Sequence[int]) -> Piece:
-        """Return a letter with a sign and a shape: R_+^30."""
+        """Return a set with sign and shape, such as R_+^30."""
         sign, shape = (self.put("sign", sign) if sign else ""), self.sizes(sizes)
         return self.put("set", letter, sign, self.put("size", shape) if sizes else "")
 
 
 class Latex(Text):
-    """LaTeX."""
+    """LaTeX notation."""
 
     forms: ClassVar[dict[str, str]] = {
         "()": r"\left({}\right)", "{}": r"\left\{{{}\right\}}", "||": r"\left|{}\right|",
@@ -232,7 +232,7 @@ class Latex(Text):
         return Piece(f"{factor}{self.by}{one}", PRODUCT)
 
     def gap(self, before: Piece, part: Piece) -> str:
-        """Set numbers and words off from what follows."""
+        """Separate numbers and words from the next factor."""
         if before.kind == part.kind == "number":
             return r" \cdot "
         words = any(word in box for word in (r"\mathrm", r"\text") for box in (before, part))
@@ -242,7 +242,7 @@ class Latex(Text):
         return piece
 
     def indexed(self, body: Piece, entries: Sequence[Any]) -> Piece:
-        # A name that has an index already is held together.
+        # Put braces around a name that already has an index.
         base = f"{{{body}}}" if "_" in body else body
         return self.put("index", base, ",".join(map(self.entry, entries)))
 
@@ -259,7 +259,7 @@ class Latex(Text):
 
 
 class MathML(Latex):
-    """MathML; every piece is one element. Brackets and positions are as in LaTeX."""
+    """MathML notation: every piece is one element, with brackets and positions as in LaTeX."""
 
     forms: ClassVar[dict[str, str]] = {
         **{fence: f"<mrow><mo>{fence[0]}</mo>{{}}<mo>{fence[1]}</mo></mrow>"
@@ -286,7 +286,7 @@ class MathML(Latex):
         "column": "<mn>𝟏</mn>", "row": "<msup><mn>𝟏</mn><mo>⊤</mo></msup>",
         "matrix": "<mrow><mn>𝟏</mn><msup><mn>𝟏</mn><mo>⊤</mo></msup></mrow>",
     }  # fmt: skip
-    #: A product's sign is not seen, but read out and broken at.
+    #: The sign of a product is invisible, but read aloud and allowed as a line break.
     by, times, comma = "<mo>\u2062</mo>", "×", "<mo>,</mo>"
 
     def put(self, form: str, *parts: str, kind: str = "") -> Piece:
@@ -327,7 +327,7 @@ class MathML(Latex):
         return parts[0] if len(parts) == 1 else joined
 
     def raised(self, form: str, base: Piece, *exponent: Piece) -> Piece:
-        """Write a power, with the exponent above the index of the base."""
+        """Return a power, with the exponent above the index of the base."""
         tag, inside = "msup", str(base)
         if base.startswith("<msub>"):
             tag, inside = "msubsup", base.removeprefix("<msub>").removesuffix("</msub>")

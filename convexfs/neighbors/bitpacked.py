@@ -13,14 +13,14 @@ from numba.extending import intrinsic
 
 from convexfs.kernels import compiled
 
-#: What may be packed, if it holds nothing but 0, 1 and 2.
+#: Data types that can be packed if all values are 0, 1 or 2.
 PACKABLE = (np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.bool_))
-#: Bits of a word, and words of a row that are visited together: all rows stay in the cache.
+#: Bits per word, and words of a row that are processed together so that rows stay in cache.
 _WORD, _TILE = 64, 64
 
 
 def packed(columns: np.ndarray) -> np.ndarray | None:
-    """Return the bits of some columns as rows of words, or None if they have other values."""
+    """Pack columns into rows of words; return None if they have other values than 0, 1 and 2."""
     if columns.dtype not in PACKABLE or not columns.size:
         return None
     low, high = columns.min(), columns.max()
@@ -31,7 +31,7 @@ def packed(columns: np.ndarray) -> np.ndarray | None:
 
 
 def _words(plane: np.ndarray) -> np.ndarray:
-    """Return bits as words, filled up with zeros."""
+    """Pack bits into words, padded with zeros."""
     rows, width = plane.shape
     room = np.zeros((rows, -(-width // _WORD) * _WORD // 8), np.uint8)
     filled = np.packbits(plane, axis=1)
@@ -46,7 +46,7 @@ def _counting(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-#: The number of ones of a word, an instruction of the processor.
+#: Number of set bits of a word, one processor instruction.
 _ones: Any = intrinsic(_counting)
 
 

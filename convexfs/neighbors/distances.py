@@ -9,28 +9,28 @@ import numpy as np
 from convexfs.errors import InputError
 from convexfs.neighbors.kernels import distance_sums, nearest
 
-#: Cells of one block's distance matrix; 16 MB whatever N.
+#: Cells of a block of distances: 16 MB for any N.
 BLOCK_CELLS = 2_000_000
-#: Rows of a block at least.
+#: Fewest rows of a block.
 _LEAST_ROWS = 16
-#: Samples whose distances from as many others are held at a time while the nearest are sought.
+#: Size of the panels of distances in a nearest-neighbour search.
 _PANEL = 512
-#: Unit roundoff of float32, its least positive number, and sums far from its largest.
+#: Unit roundoff of float32, its least positive number, and a bound far below its largest.
 _ROUNDOFF, _ROUGH_LEAST, _ROUGH_LARGEST = 2.0**-24, 2.0**-148, 1e37
-#: Samples searched beyond the neighbours, in case that float32 takes some for nearer.
+#: Additional candidates beyond the neighbours, because float32 may misorder near ties.
 _SPARE = 4
-#: Share of samples with too many almost equally near, above which float32 does not pay.
+#: If a larger share of samples has too many near ties, float32 search does not pay.
 _FAILED = 0.25
 
 
 def row_blocks(n: int) -> list[tuple[int, int]]:
-    """Ranges of rows whose distances to all n samples fit a small buffer."""
+    """Return ranges of rows whose distances to all n samples fit a small buffer."""
     size = max(BLOCK_CELLS // max(n, 1), _LEAST_ROWS)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def distances(X: np.ndarray, squared: bool = False, map: Callable[..., Any] = map) -> np.ndarray:
-    """Manhattan or squared Euclidean distances between all rows."""
+    """Return Manhattan or squared Euclidean distances between all rows."""
     out = np.zeros((len(X), len(X)))
     list(map(lambda rows: distance_sums.add_later(X, *rows, squared, out), row_blocks(len(X))))
     distance_sums.mirror(out)
@@ -38,7 +38,7 @@ def distances(X: np.ndarray, squared: bool = False, map: Callable[..., Any] = ma
 
 
 def rough_distances(X: np.ndarray) -> np.ndarray:
-    """Manhattan distances between all rows in float32, each of few roundings."""
+    """Return Manhattan distances between all rows in float32, with few roundings each."""
     out = np.empty((len(X), len(X)), np.float32)
     panels = [slice(start, start + _PANEL) for start in range(0, len(X), _PANEL)]
     for number, own in enumerate(panels):
@@ -49,7 +49,7 @@ def rough_distances(X: np.ndarray) -> np.ndarray:
 
 
 def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False) -> np.ndarray:
-    """Distances of some rows from other rows."""
+    """Return distances between some rows and other rows."""
     out = np.zeros((len(some), len(rows)))
     distance_sums.add_between(some, rows, squared, out)
     return require_finite(out)
@@ -70,7 +70,9 @@ def nearest_in_groups(
     squared: bool = False,
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
-    """As :func:`convexfs.neighbors.kernels.nearest.nearest_in_groups`, of all rows from all rows.
+    """Find the nearest rows of each group for all rows.
+
+    Arguments and result are those of :func:`convexfs.neighbors.kernels.nearest.nearest_in_groups`.
 
     Manhattan distances are computed in float32 first. Samples whose distances differ by less
     than the proven error of float32 are compared in float64, so that the neighbours are those
@@ -93,16 +95,16 @@ def nearest_in_groups(
 def _by_rough_distances(
     X: np.ndarray, codes: np.ndarray, n_groups: int, n_neighbors: int, map: Callable[..., Any]
 ) -> np.ndarray | None:
-    """Search by float32 distances; None if they do not suffice for many rows."""
+    """Search neighbours by float32 distances; return None if they fail for many rows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # Differences stay what they are; rounding is relative to what is left.
+        # Centring leaves differences unchanged and reduces rounding errors.
         rough = (X - X.mean(axis=0)).astype(np.float32)
         sizes = np.abs(rough).sum(axis=1, dtype=np.float64)
         largest = sizes.max(initial=0.0)
     if not largest < _ROUGH_LARGEST:
         return None
     blocks = distance_sums.ROUGH_FEATURES
-    # A hundredth more covers rounding in float64, and that of the bound itself.
+    # One percent more covers rounding in float64 and of the bound itself.
     relative = 1.01 * _ROUNDOFF * (blocks + X.shape[1] / blocks + 4)
     slack = 1.01 * _ROUNDOFF * (sizes + largest) + X.shape[1] * _ROUGH_LEAST
     shape = (len(X), n_groups or 2, n_neighbors + _SPARE)
@@ -135,7 +137,7 @@ def _search_panels(
     index: np.ndarray,
     map: Callable[..., Any],
 ) -> Iterator[slice]:
-    """Fill in the lists of the nearest; yield panels of samples whose lists are finished.
+    """Fill the lists of nearest samples; yield each finished panel.
 
     Panels meet in pairs. Every sample meets the panels in their order, so that of equal
     distances the first stays the nearer, and no two threads have the same sample.
@@ -159,7 +161,7 @@ def _search_panels(
 
 
 def require_finite(dist: np.ndarray) -> np.ndarray:
-    """Return the distances, unless one is too large for a number."""
+    """Return the distances; raise if one overflowed."""
     if not np.isfinite(dist.max(initial=0.0)):
         raise InputError("distances overflow: scale the features to ordinary sizes first")
     return dist

@@ -28,9 +28,9 @@ from convexfs.neighbors.kernels import distance_sums, pair_weights
 from convexfs.neighbors.kernels import feature_sums as kernels
 from convexfs.neighbors.sparse import SparseBlock, SparseSamples, TileBlock
 
-#: Features read at a time; with a few hundred samples, a few megabytes.
+#: Features per block; a few megabytes with a few hundred samples.
 _READ = 1024
-#: Pairs whose differences are held at a time.
+#: Pairs whose differences are held in memory at a time.
 _PAIRS = 1024
 #: Unit roundoff of float32.
 _ROUNDOFF = 2.0**-24
@@ -65,7 +65,7 @@ class FileBlock:
 
 
 class Block(Protocol):
-    """Some columns, which travel as they are described and are read where they are opened."""
+    """A range of columns that is sent as a description and read where it is opened."""
 
     def open(self) -> Any:
         """Return an array, or a window to be read in parts."""
@@ -73,7 +73,7 @@ class Block(Protocol):
 
 @dataclass(frozen=True)
 class Pairs:
-    """Weighted pairs of samples, those that count.
+    """Weighted pairs of samples; pairs of negligible weight are left out.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Pairs:
 
 
 def feature_blocks(X: Any) -> Sequence[Block | SparseBlock]:
-    """Yield ranges of columns, as many for any number of workers."""
+    """Yield ranges of columns, independent of the number of workers."""
     cuts = ranges(X.shape[1])
     if isinstance(X, SparseSamples):
         if X.is_thin:
@@ -106,14 +106,14 @@ def feature_blocks(X: Any) -> Sequence[Block | SparseBlock]:
 
 
 def all_distances(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
-    """Manhattan distances between all rows of `X`, every feature counting 1."""
+    """Return Manhattan distances between all rows of `X`, all features with weight 1."""
     return distances_in(X, np.float32, map)
 
 
 def distances_in(
     X: np.ndarray | ColumnSource, dtype: Any, map: Callable[..., Any] = map
 ) -> np.ndarray:
-    """Manhattan distances between all rows, of differences taken in float32 or float64."""
+    """Return Manhattan distances between all rows, computed in float32 or float64."""
     of_block = partial(_distances, dtype=dtype)
     if isinstance(X, ColumnSource):
         total = X.reduce(of_block, map)
@@ -125,13 +125,13 @@ def distances_in(
 
 
 def weighted_distances(columns: np.ndarray, weights: np.ndarray, dtype: Any = float) -> np.ndarray:
-    """``d_ni = sum_j w_j |x_nj - x_ij|`` in float64 or float32, for few features."""
+    """Return ``d_ni = sum_j w_j |x_nj - x_ij|`` in float64 or float32, for few features."""
     scaled = np.ascontiguousarray(columns * weights, dtype=dtype)
     return distances.rough_distances(scaled) if dtype == np.float32 else distances.distances(scaled)
 
 
 def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
-    """``z_nj = sum_i A_ni |x_nj - x_ij|``, computed in the precision of A, for few features."""
+    """Return ``z_nj = sum_i A_ni |x_nj - x_ij|`` in the precision of A, for few features."""
     n, n_features = columns.shape
     Z = np.empty(columns.shape)
     for first in range(0, n_features, kernels.TILE):
@@ -145,12 +145,12 @@ def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
 
 
 def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return some columns as a float64 matrix with their means subtracted."""
+    """Return some columns as a centred float64 matrix."""
     return centred(X[:, index], np.float64)
 
 
 def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
-    r"""Return the pairs that make up ``c = Z'p`` without Z.
+    r"""Return the pairs whose sum is ``c = Z'p``, without computing Z.
 
     .. math::
         c_j = \sum_n p_n z_{nj} = \sum_{n<i} S_{ni} |x_{nj} - x_{ij}|,\qquad
@@ -172,7 +172,7 @@ def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs
 def feature_scores(
     X: np.ndarray, pairs: Pairs, map: Callable[..., Any] = map
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``c_j`` of every feature over the given pairs, and a bound on its error."""
+    """Return ``c_j`` of every feature over the given pairs, and error bounds."""
     of_block = partial(_scores, pairs=pairs)
     if isinstance(X, ColumnSource):
         found = X.gather(of_block, map)
@@ -183,7 +183,7 @@ def feature_scores(
 
 
 def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """``c_j`` of some features, in float64."""
+    """Return ``c_j`` of some features in float64."""
     scores = np.empty(len(index))
     for start in range(0, len(index), _READ):
         chosen = slice(start, start + _READ)
@@ -193,7 +193,7 @@ def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
 
 
 def pair_products(columns: np.ndarray, pairs: Pairs, dtype: Any = float) -> np.ndarray:
-    """``sum of weight d d'`` over the pairs with ``d = |x_n - x_i|``, for few features.
+    """Return ``sum of weight d d'`` over the pairs with ``d = |x_n - x_i|``, for few features.
 
     Pairs of positive and of negative weight apart, since a square root of it goes to either d:
     a symmetric product then takes half the work of another.
@@ -257,7 +257,7 @@ def _scores(block: Any, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def centred(columns: np.ndarray, dtype: Any) -> np.ndarray:
-    """C-contiguous copy without the column means.
+    """Return a C-contiguous copy with the column means subtracted.
 
     Differences stay what they are, but their rounding is then relative to a
     feature's spread and not to its offset.
@@ -265,7 +265,7 @@ def centred(columns: np.ndarray, dtype: Any) -> np.ndarray:
     exact = np.can_cast(columns.dtype, np.float32)
     work = np.float32 if dtype == np.float32 and exact else np.float64
     centred = np.empty(columns.shape, dtype)
-    # Values float32 cannot hold become infinite here and an error after the pass.
+    # Values that overflow float32 become infinite here and raise after the pass.
     with np.errstate(over="ignore", invalid="ignore"):
         centre = columns.mean(axis=0, dtype=work)
         return np.subtract(columns, centre, out=centred, dtype=work, casting="same_kind")
@@ -281,7 +281,7 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
 
 
 def _least_size(mass: np.ndarray, budget: float) -> float:
-    """Return the least power of two to keep: smaller weights add up to at most `budget`.
+    """Return the power of two below which weights may be dropped: they sum to at most `budget`.
 
     Powers are compared, because sorting all pairs takes longer than their sums.
     """
@@ -290,13 +290,13 @@ def _least_size(mass: np.ndarray, budget: float) -> float:
 
 
 def _backing_file(X: np.ndarray) -> np.memmap | None:
-    """Find the memory map that `X` is a view of, if its columns can be read from the file."""
+    """Return the memory map that `X` is a view of, if its columns can be read from the file."""
     base: Any = X
     while base is not None and not isinstance(base, np.memmap):
         base = getattr(base, "base", None)
     if base is None or base.filename is None or min(X.strides) < 0:
         return None
-    # A slice of a memory map keeps the offset of the whole: measure from that one.
+    # A slice of a memory map keeps the offset of the original, so measure from the original.
     while isinstance(base.base, np.memmap):
         base = base.base
     return base

@@ -24,11 +24,11 @@ from convexfs.neighbors.sparse import SparseSamples
 
 METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
-#: Neighbourhoods of all that are near instead of a number of samples.
+#: Values of `n_neighbors` that mean all samples within a radius.
 RADII = ("surf", "multisurf")
-#: What a term of a margin errs by, relative to the largest there can be.
+#: Relative rounding error of one term of a margin.
 _ROUNDING = 1e-15
-#: Rows of distances that stay in the cache while their radii are computed.
+#: Rows of distances that stay in cache while their radii are computed.
 _CACHED_ROWS = 32
 
 
@@ -50,16 +50,16 @@ class SignedNeighbors:
 
     @property
     def is_dense(self) -> bool:
-        """Whether these are the weights of all pairs, as :func:`all_pairs` returns."""
+        """Return whether weights of all pairs are stored, as by :func:`all_pairs`."""
         return self.index.strides[0] == 0 and self.index.shape[1] == 1
 
     def times(self, terms: np.ndarray) -> "SignedNeighbors":
-        """Return the neighbours with the weights of each sample's term multiplied (N,)."""
+        """Multiply the weights of each sample's neighbours by its entry of `terms` (N,)."""
         return SignedNeighbors(self.index, self.coefficient * terms[:, None, None])
 
 
 def all_pairs(signed: np.ndarray) -> SignedNeighbors:
-    """Every sample as a neighbour of every other, with signed weights (N, N)."""
+    """Wrap signed weights (N, N), with every sample as a neighbour of every other."""
     coefficient = signed[:, None, :]
     return SignedNeighbors(np.broadcast_to(np.arange(len(signed)), coefficient.shape), coefficient)
 
@@ -105,7 +105,7 @@ def signed_neighbors(
 def sample_distances(
     X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> np.ndarray:
-    """Distances between all samples, in float64."""
+    """Return distances between all samples in float64."""
     X = as_samples(X)
     if isinstance(X, np.ndarray):
         return dense.distances(X, metric == "sqeuclidean", map)
@@ -113,13 +113,13 @@ def sample_distances(
 
 
 def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
-    """Return each row's `number` nearest rows of any class, closest first: int array (N, M)."""
+    """Return the `number` nearest rows of each row, of any class, closest first: array (N, M)."""
     alike = np.zeros(len(X), dtype=np.int64)
     return _nearest_in_groups(X, alike, 1, number, "manhattan", map)[:, 0]
 
 
 def nearest_at(distances: np.ndarray, number: int) -> np.ndarray:
-    """Return what :func:`nearest` does, from the distances of all samples (N, N)."""
+    """Do the same as :func:`nearest`, from a matrix of distances (N, N)."""
     alike = np.zeros(len(distances), dtype=np.int64)
     return kernels.nearest_in_groups(distances, 0, alike, 1, number)[:, 0]
 
@@ -132,7 +132,7 @@ def _nearest_in_groups(
     metric: str,
     map: Callable[..., Any],
 ) -> np.ndarray:
-    """As :func:`convexfs.neighbors.kernels.nearest.nearest_in_groups`, of samples of any kind."""
+    """Find the nearest samples of each group for samples of any kind."""
     X = as_samples(X)
     if isinstance(X, np.ndarray):
         return dense.nearest_in_groups(X, codes, n_groups, number, metric == "sqeuclidean", map)
@@ -145,7 +145,7 @@ def _nearest_in_groups(
 
 
 class NeighborOrder:
-    """Samples by their distance from each other, for the neighbours at many labellings.
+    """Samples sorted by distance from each other, for neighbours at many labellings.
 
     Distances do not depend on the classes: they are sorted once, and classes only choose
     hits and misses. :meth:`signed` has the neighbours of :func:`signed_neighbors` of the same
@@ -181,7 +181,7 @@ class NeighborOrder:
 
 @dataclass(frozen=True)
 class _Near:
-    """Distances between all samples, and the radius within which each has its neighbours."""
+    """Distances between all samples, and the radius of each sample's neighbourhood."""
 
     distances: np.ndarray
     radii: np.ndarray
@@ -196,7 +196,7 @@ class _Near:
         return cls(distances, np.concatenate(parts))
 
     def signed(self, codes: np.ndarray, miss: str) -> SignedNeighbors:
-        """All pairs of samples, with weight 0 beyond the radius."""
+        """Return all pairs of samples, with weight 0 beyond the radius."""
         groups = _Groups.of(codes, RADII[0], miss)
         counts, rows = np.zeros((len(codes), len(groups.counts))), np.arange(len(codes))
         counts[:] = kernels.count_near(self.distances, self.radii, codes, counts.shape[1])
@@ -215,7 +215,7 @@ class _Near:
 def signed_neighbors_at(
     distances: np.ndarray, codes: np.ndarray, n_neighbors: float | str, miss: str
 ) -> SignedNeighbors:
-    """Return what :func:`signed_neighbors` does, from the distances of all samples (N, N)."""
+    """Do the same as :func:`signed_neighbors`, from a matrix of distances (N, N)."""
     if is_radius(n_neighbors):
         return _Near.of(distances, str(n_neighbors)).signed(codes, miss)
     groups = _Groups.of(codes, n_neighbors, miss)
@@ -234,11 +234,11 @@ def signed_neighbors_at(
 
 
 def _share_bounds(distances: np.ndarray, codes: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Distance of the last neighbour of each sample in each class; infinite if all are."""
+    """Return each sample's distance to its last neighbour in each class; inf if all are."""
     bounds = np.full((len(codes), len(limits)), np.inf)
     size = max(BLOCK_CELLS // len(codes), 1)
     for own, other in np.ndindex(limits.shape):
-        # A sample itself comes first, at a distance of 0.
+        # Every sample comes first in its own list, at distance 0.
         place = int(limits[own, other]) - (own != other)
         rows, members = np.flatnonzero(codes == own), np.flatnonzero(codes == other)
         for start in range(0, len(rows) if place < len(members) else 0, size):
@@ -251,7 +251,7 @@ def _share_bounds(distances: np.ndarray, codes: np.ndarray, limits: np.ndarray) 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Which samples are searched together, and how many of them are neighbours.
+    """Groups of samples that are searched together, and how many neighbours each gives.
 
     ``number`` is that of the classes, or 0 for two pools: one's own class and all others.
     A sample of class a takes ``limits[a, group]``; see :func:`_coefficients` for ``miss``.
@@ -283,7 +283,7 @@ class _Groups:
 def distance_rows(
     X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> Callable[[tuple[int, int]], np.ndarray]:
-    """Return the function from a block of rows to their distances from all samples."""
+    """Return a function that maps a block of rows to their distances from all samples."""
     squared, X = metric == "sqeuclidean", as_samples(X)
     if isinstance(X, ColumnSource):
         rows = out_of_core.distance_rows(X, metric, map)
@@ -308,7 +308,7 @@ def margin_vector(
     metric: str = "manhattan",
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
-    """``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, elementwise (LFE eq. 4).
+    """Return ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, elementwise (LFE eq. 4).
 
     With ``metric="sqeuclidean"`` differences are squared.
     """
@@ -339,7 +339,7 @@ def _dense_margin(
 def _sparse_margin(
     X: SparseSamples, neighbors: SignedNeighbors, squared: bool, map: Callable[..., Any]
 ) -> np.ndarray:
-    """Sum over lists of neighbours or, if these are long, over pairs of nonzeros by columns."""
+    """Sum over lists of neighbours or, if these are long, over pairs of nonzeros by column."""
     full, tile, thin = X.split
     listed = np.count_nonzero(neighbors.coefficient) * (thin.size / len(X))
     if not squared and listed > thin.matrix_work:
@@ -350,7 +350,7 @@ def _sparse_margin(
 
     def partial(block: tuple[int, int]) -> np.ndarray:
         rows = slice(*block)
-        # The indices of all pairs are one row, broadcast.
+        # The index array of all pairs is one broadcast row.
         index = np.ascontiguousarray(neighbors.index[rows])
         coefficient = np.ascontiguousarray(neighbors.coefficient[rows])
         return X.signed_difference_sum(block[0], index, coefficient, squared)
@@ -359,7 +359,7 @@ def _sparse_margin(
 
 
 def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
-    """Add the weights of (n, i) and (i, n): their differences are the same."""
+    """Add the weights of (n, i) and (i, n), whose differences are the same."""
     index, coefficient = neighbors.index, neighbors.coefficient
     if neighbors.is_dense:
         return kernels.merge_all(coefficient[:, 0])
@@ -367,7 +367,7 @@ def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
 
 
 def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
-    """Bound the rounding error of each feature's margin, below which a margin counts as 0."""
+    """Return each feature's rounding error of margins; smaller margins count as 0."""
     return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)
 
 
@@ -389,24 +389,24 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
 
 
 def _refuse_near_words(n_neighbors: Any) -> None:
-    """Raise for what was meant to be one of `RADII`; a number is checked elsewhere."""
+    """Raise for a misspelt value of `RADII`; numbers are checked elsewhere."""
     near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
     if near.endswith("?"):
         raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
 
 
 def is_radius(n_neighbors: Any) -> bool:
-    """Tell a neighbourhood of all that are near from a number of neighbours."""
+    """Return whether `n_neighbors` means all samples within a radius."""
     return isinstance(n_neighbors, str) and n_neighbors in RADII
 
 
 def is_share(n_neighbors: Any) -> bool:
-    """Tell a share of each class from a number of neighbours."""
+    """Return whether `n_neighbors` is a share of each class."""
     return isinstance(n_neighbors, float | np.floating) and bool(0.0 < n_neighbors < 1.0)
 
 
 def _own_radii(dist: np.ndarray, start: int) -> np.ndarray:
-    """Mean distance of each row's sample from the others, minus half the deviation."""
+    """Return each sample's radius: mean distance to the others minus half the deviation."""
     rows, others = np.arange(len(dist)), dist.shape[1] - 1
     mean = (dist.sum(axis=1) - dist[rows, start + rows]) / others
     apart = dist - mean[:, None]
@@ -417,7 +417,7 @@ def _own_radii(dist: np.ndarray, start: int) -> np.ndarray:
 def _coefficients(
     index: np.ndarray, codes: np.ndarray, counts: np.ndarray, miss: str
 ) -> np.ndarray:
-    """-1/M over the hits; over the misses 1/M times the share of their group."""
+    """Return -1/M for hits, and 1/M times the group's share for misses."""
     found = index >= 0
     each = _group_weights(np.count_nonzero(found, axis=2), codes, counts, miss)
     return np.where(found, each[:, :, None], 0.0)
@@ -426,7 +426,7 @@ def _coefficients(
 def _group_weights(
     found: np.ndarray, codes: np.ndarray, counts: np.ndarray, miss: str
 ) -> np.ndarray:
-    """Return the signed weight of one neighbour, of how many each group has (N, groups)."""
+    """Return the signed weight per neighbour from the number found in each group (N, groups)."""
     each = 1.0 / np.maximum(found, 1)
     return each * _group_shares(codes, counts, miss) * (counts[codes] > 1)[:, None]
 
@@ -436,6 +436,6 @@ def _group_shares(codes: np.ndarray, counts: np.ndarray, miss: str) -> np.ndarra
     if miss == "nearest":
         return np.tile([-1.0, 1.0], (n, 1))
     own = np.equal.outer(codes, np.arange(len(counts)))
-    # A class may have no samples here, such as one that only test rows have.
+    # A class may have no samples here, such as one that occurs only in test rows.
     weight = np.where(own, 0.0, counts if miss == "prior" else counts > 0)
     return np.where(own, -1.0, weight / weight.sum(axis=1, keepdims=True))

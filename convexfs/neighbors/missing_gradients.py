@@ -1,4 +1,4 @@
-"""How distances and margins of samples with missing values change with the weights."""
+"""Derivatives of distances and margins with respect to weights, with missing values."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class Pairs:
     by_share: bool = False
 
     def deviations(self, signed: np.ndarray) -> np.ndarray:
-        """How margins change with the logarithm of the weight of each hit and miss.
+        """Return the derivative of margins by the log-weight of each hit and miss.
 
         Of a mean it is what a difference has beyond the mean, of a share seen what a pair has
         beyond the share.
@@ -64,7 +64,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class _Side:
-    """The hits, or the misses: what is seen of them, and how each of them moves it."""
+    """The hits or the misses: observed share and mean difference, with their derivatives."""
 
     share: np.ndarray
     mean: np.ndarray
@@ -73,7 +73,7 @@ class _Side:
 
 
 def pairs_of(samples: MixedSamples, rows: slice, w: np.ndarray) -> Pairs:
-    """All differences of some rows, for samples of few features at weights w."""
+    """Return all differences of some rows at weights w, for samples of few features."""
     seen = samples.seen[rows, None] * samples.seen
     counted = seen * np.minimum(np.abs(samples.x[rows, None] - samples.x), samples.cap)
     if samples.rule == "observed":

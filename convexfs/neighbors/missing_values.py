@@ -57,7 +57,7 @@ import numpy as np
 
 from convexfs.neighbors.kernels import missing_sums as kernels
 
-#: Numbers of an array that is worked on at a time; 16 MB.
+#: Most numbers of an array that is processed at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
 
@@ -99,14 +99,14 @@ class NeighborLists:
 
     @classmethod
     def of(cls, signed: np.ndarray, index: np.ndarray | None = None) -> "NeighborLists":
-        """Of a matrix (N, N), or of neighbours ``index`` (N, M) with their weights."""
+        """Make lists from a matrix (N, N), or from neighbours ``index`` (N, M) with weights."""
         row, place = np.nonzero(signed)
         others = place if index is None else index[row, place]
         starts = np.searchsorted(row, np.arange(len(signed) + 1))
         return cls(starts, others.astype(np.int64), np.ascontiguousarray(signed[row, place]))
 
     def matrix(self, start: int, stop: int) -> Any:
-        """Rows [start, stop) as a sparse matrix."""
+        """Return rows [start, stop) as a sparse matrix."""
         from scipy.sparse import csr_array
 
         first, last = self.starts[start], self.starts[stop]
@@ -156,11 +156,11 @@ class MixedSamples:
         return len(self.x)
 
     def copy(self) -> "MixedSamples":
-        """Themselves: nobody changes them."""
+        """Return the samples themselves, which are never changed."""
         return self
 
     def __getitem__(self, key: tuple[slice, Any]) -> "MixedSamples":
-        """Return the samples in some features, by ``samples[:, index]``."""
+        """Return the samples restricted to some features, by ``samples[:, index]``."""
         _, index = key
         return replace(
             self,
@@ -174,7 +174,7 @@ class MixedSamples:
 
     @property
     def spread(self) -> np.ndarray:
-        """The largest difference of each feature."""
+        """Return the largest difference of each feature."""
         low = np.where(self.seen > 0, self.x, np.inf).min(axis=0)
         high = np.where(self.seen > 0, self.x, -np.inf).max(axis=0)
         return np.minimum(np.maximum(high - low, 0.0), self.cap)
@@ -182,7 +182,7 @@ class MixedSamples:
     def distances(
         self, weights: np.ndarray | None = None, map: Callable[..., Any] = map
     ) -> np.ndarray:
-        """``d_ni = sum_j w_j phi_j(n, i)`` between all samples; every weight 1 by default."""
+        """Return ``d_ni = sum_j w_j phi_j(n, i)`` between all samples; weights default to 1."""
         w = np.ones(self.shape[1]) if weights is None else weights
         x, cap = np.where(self.seen > 0, self.x * w, np.nan), _times(self.cap, w)
         d = np.zeros((len(self), len(self)))
@@ -214,12 +214,12 @@ class MixedSamples:
         return d
 
     def margins(self, signed: "np.ndarray | NeighborLists") -> np.ndarray:
-        """``z_nj = sum_i A_ni phi_j(n, i)`` for every sample and feature."""
+        """Return ``z_nj = sum_i A_ni phi_j(n, i)`` for every sample and feature."""
         lists = signed if isinstance(signed, NeighborLists) else NeighborLists.of(signed)
         return self._margin_rows((0, len(self)), lists)
 
     def margin_sum(self, lists: NeighborLists, map: Callable[..., Any] = map) -> np.ndarray:
-        """``sum_n z_nj`` for every feature."""
+        """Return ``sum_n z_nj`` for every feature."""
 
         def partial_sum(block: tuple[int, int]) -> np.ndarray:
             return self._margin_rows(block, lists).sum(axis=0)
@@ -229,7 +229,7 @@ class MixedSamples:
     def scores(
         self, signed: np.ndarray, p: np.ndarray, map: Callable[..., Any] = map
     ) -> np.ndarray:
-        """``c_j = sum_n p_n z_nj`` for every feature."""
+        """Return ``c_j = sum_n p_n z_nj`` for every feature."""
         lists = NeighborLists.of(signed)
         step = max(1, _BLOCK_CELLS // len(self))
         cuts = [slice(start, start + step) for start in range(0, self.shape[1], step)]
@@ -269,7 +269,7 @@ class MixedSamples:
 
     @property
     def _holed(self) -> np.ndarray:
-        """Features with a missing value."""
+        """Return a mask of the features with a missing value."""
         return np.flatnonzero(self.seen.min(axis=0) == 0)
 
     def _row_blocks(self, width: int) -> list[tuple[int, int]]:
@@ -278,7 +278,7 @@ class MixedSamples:
 
 
 def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> MixedSamples:
-    """Scale values and find what may be expected of those that are missing.
+    """Scale values, and compute the expected differences of missing ones.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
     gone = np.isnan(values)
     seen = np.ascontiguousarray(1.0 - gone)
     count = np.maximum(seen.sum(axis=0), 1.0)
-    # Differences stay what they are, and their rounding is relative to the spread.
+    # Centring leaves differences unchanged; rounding is then relative to the spread.
     centre = np.where(categorical, 0.0, np.where(gone, 0.0, values).sum(axis=0) / count)
     x = np.where(gone, 0.0, values - centre)
     cap = np.where(categorical, 1.0, np.inf)
@@ -311,7 +311,7 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
 
 
 def of_classes(X: Any, codes: np.ndarray) -> Any:
-    """Give samples their class labels if the rule "class" needs them; return others unchanged."""
+    """Give samples their class labels if the rule "class" needs them; else return them as is."""
     if not isinstance(X, MixedSamples) or X.rule != "class":
         return X
     return replace(X, expected=_expected(X.x, X.seen, X.cap, codes))
@@ -320,16 +320,16 @@ def of_classes(X: Any, codes: np.ndarray) -> Any:
 def _expected(
     x: np.ndarray, seen: np.ndarray, cap: np.ndarray, codes: np.ndarray | None = None
 ) -> Expected:
-    """Mean differences from the values seen of each class; without classes, of all samples."""
+    """Return mean differences from the observed values, by class if classes are given."""
     everyone = np.zeros(len(x), np.int64)
     groups = everyone if codes is None else codes
     one = _from_others(x, seen, cap, groups)
     if np.isnan(one).any():
-        # A class without a value of the feature has those of all.
+        # A class without an observed value uses the values of all classes.
         one = np.nan_to_num(np.where(np.isnan(one), _from_others(x, seen, cap, everyone), one))
     member = np.eye(len(one))[groups].T
     count = member @ seen
-    # Nothing is added by samples that lack the feature: there `one` is 0.
+    # Samples that lack the feature add nothing, because `one` is 0 there.
     mean = one.sum(axis=1) / np.maximum(seen.sum(axis=0), 1.0)
     both = np.where(count > 0, (member @ one) / np.maximum(count, 1.0), mean[:, None])
     return Expected(groups, one, np.ascontiguousarray(both.swapaxes(0, 1)))
@@ -338,7 +338,7 @@ def _expected(
 def _from_others(
     x: np.ndarray, seen: np.ndarray, cap: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
-    """Mean difference of each value from all others of each group (K, N, J); NaN if none are."""
+    """Return the mean difference of each value from all others of each group (K, N, J), or NaN."""
     by_feature = np.ascontiguousarray(x.T)
     order = np.argsort(np.where(seen.T > 0, by_feature, np.inf), axis=1)
     one = np.zeros((int(groups.max()) + 1, *by_feature.shape))
@@ -351,7 +351,7 @@ def _from_others(
 
 
 def _shares_of_others(x: np.ndarray, seen: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Share of the others of each group that are of another category (K, N)."""
+    """Return the share of each group's other samples that have another category (K, N)."""
     values, codes = np.unique(x, return_inverse=True)
     table = np.zeros((groups.max() + 1, len(values)))
     np.add.at(table, (groups[seen], codes[seen]), 1.0)
@@ -363,7 +363,10 @@ def _shares_of_others(x: np.ndarray, seen: np.ndarray, groups: np.ndarray) -> np
 
 
 def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarray:
-    """Distances per weight seen, times all weight; nothing seen is as far as the farthest."""
+    """Scale distances from the observed weight to all weight.
+
+    Nothing observed counts as farthest.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         whole = np.where(seen > 0, d / seen, np.nan)
     farthest = np.nanmax(whole) if np.isfinite(whole).any() else 0.0
@@ -371,6 +374,6 @@ def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarr
 
 
 def _times(cap: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Caps in the weighted space; an infinite one stays so, whatever the weight."""
+    """Return caps in the weighted space; infinite caps stay infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(cap), np.inf, cap * w)

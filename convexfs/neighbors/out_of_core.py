@@ -1,9 +1,9 @@
-"""Distances and margins of samples whose columns lie elsewhere, by passes over the columns.
+"""Distances and margins of out-of-core samples, by passes over their columns.
 
-They are what :mod:`convexfs.neighbors.hits_misses` computes of rows in memory: distances are
-summed over blocks of features, in float64 or as counts of bits, and margins are one more pass
-over the pairs that count. Held at a time are the distances of all pairs, 8 N² bytes, or the
-bits of all columns where these are fewer, and a few columns.
+The results are those of :mod:`convexfs.neighbors.hits_misses` for rows in memory: distances are
+summed over blocks of features, in float64 or as bit counts, and margins are one more pass over the
+relevant pairs. Memory holds the distances of all pairs, 8 N² bytes, or the bits of all columns if
+these are fewer, and a few columns.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from convexfs.neighbors import bitpacked
 from convexfs.neighbors.feature_blocks import Block, Pairs, add_distances, centred, distances_in
 from convexfs.neighbors.kernels import feature_sums as features
 
-#: Columns looked at together.
+#: Columns that are processed together.
 _READ = 1024
 
 
@@ -39,7 +39,7 @@ def distance_rows(
 
 
 def _all_bits(X: ColumnSource, map: Callable[..., Any]) -> np.ndarray | None:
-    """Return the bits of all columns, if they are bits and fewer than all distances."""
+    """Return the bits of all columns if they are binary and smaller than all distances."""
     n_samples, n_features = X.shape
     two_bits_each = n_samples * n_features / 4
     if (
@@ -72,14 +72,14 @@ def margin_vector(
 
 
 def pair_sums(X: ColumnSource, pairs: Pairs, map: Callable[..., Any] = map) -> np.ndarray:
-    """Return the weighted differences of these pairs, summed up feature by feature in float64."""
+    """Return the weighted differences summed over these pairs, per feature in float64."""
     return np.concatenate(X.gather(partial(_pair_sums, pairs=pairs), map))
 
 
 def weighted_distances(
     X: ColumnSource, weights: np.ndarray, map: Callable[..., Any] = map
 ) -> np.ndarray:
-    """Return ``d_ni = sum_j w_j |x_nj - x_ij|`` in float64; what weighs 0 is not visited."""
+    """Return ``d_ni = sum_j w_j |x_nj - x_ij|`` in float64; columns of weight 0 are skipped."""
     total = X.reduce(partial(_weighted_distances, weights=weights), map)
     return total + total.T
 

@@ -1,4 +1,4 @@
-"""New samples, seen from known ones; of either values may be missing."""
+"""Distances of new samples from known ones; values may be missing in both."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from convexfs.neighbors.missing_values import MixedSamples, as_if_all_seen, mixe
 
 
 def known_to(new: np.ndarray, known: np.ndarray | MixedSamples) -> np.ndarray | MixedSamples:
-    """Known samples as those with gaps are, if the new ones have gaps."""
+    """Return the known samples as mixed samples if the new ones have missing values."""
     if isinstance(known, MixedSamples) or not np.isnan(new).any():
         return known
     return mixed_samples(known, np.zeros(known.shape[1], dtype=bool), "hybrid")
@@ -18,7 +18,7 @@ def known_to(new: np.ndarray, known: np.ndarray | MixedSamples) -> np.ndarray | 
 def distances_to(
     known: np.ndarray | MixedSamples, weights: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from new samples to their distances from the known ones."""
+    """Return a function that maps new samples to their distances from the known ones."""
     used = np.flatnonzero(weights)
     if isinstance(known, MixedSamples):
         few = known[:, used]
@@ -32,7 +32,7 @@ def _weighted(X: np.ndarray, used: np.ndarray, weights: np.ndarray) -> np.ndarra
 
 
 def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndarray) -> np.ndarray:
-    """Distances of new samples from known ones, at the weights.
+    """Return the weighted distances of new samples from known ones.
 
     What is missing of either is expected to be a known value, of any class: that of a new
     sample is not known. Under the rule "observed" only what both have counts.
@@ -60,7 +60,7 @@ def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndar
 
 
 def _from_known(x: np.ndarray, known: MixedSamples) -> np.ndarray:
-    """Mean difference of each value from those that are known of its feature."""
+    """Return the mean difference of each value from the known values of its feature."""
     count = np.maximum(known.seen.sum(axis=0), 1.0)
     return (
         np.array(

@@ -27,7 +27,7 @@ def check_difference(how: Any) -> None:
 
 
 def target_difference(y: np.ndarray, how: str = "rank") -> np.ndarray:
-    """How different the targets of all pairs of samples are, from 0 to 1.
+    """Return how different the targets of all pairs are, from 0 to 1.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def target_difference(y: np.ndarray, how: str = "rank") -> np.ndarray:
         return apart / max(float(apart.max()), np.finfo(float).tiny)
     from scipy.stats import rankdata
 
-    np.fill_diagonal(apart, -1.0)  # a sample comes first of all, before copies of it
+    np.fill_diagonal(apart, -1.0)  # A sample comes first in its own order, before copies of it.
     delta = (rankdata(apart, axis=1) - 2.0) / max(len(y) - 2, 1)
     np.fill_diagonal(delta, 0.0)
     return delta
 
 
 def has_both(delta: np.ndarray) -> np.ndarray:
-    """Return which samples have something of a hit and something of a miss."""
+    """Return a mask of the samples that have a hit and a miss of positive weight."""
     others = ~np.eye(len(delta), dtype=bool)
     misses, hits = np.where(others, delta, 0.0), np.where(others, 1.0 - delta, 0.0)
     return (misses.max(axis=1) > 0) & (hits.max(axis=1) > 0)
@@ -57,7 +57,7 @@ def has_both(delta: np.ndarray) -> np.ndarray:
 def soft_shares(
     distances: np.ndarray, delta: np.ndarray, sigma: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of each sample to be the nearest miss, and the nearest hit, of another.
+    """Return the probabilities of samples to be the nearest miss, and the nearest hit.
 
     Rows sum to 1, or to 0 where a sample has no hit or no miss: it has no margin.
     """
@@ -82,7 +82,7 @@ def _shared(distances: np.ndarray, part: np.ndarray, sigma: float) -> np.ndarray
 def neighbor_influence(
     n_samples: int, n_neighbors: float, spread: float | None = None
 ) -> np.ndarray:
-    """Return how much the nearest, the second nearest, ... sample counts: RReliefF's d(i, j).
+    """Return the influence of the nearest, second nearest, ... sample: RReliefF's d(i, j).
 
     Parameters
     ----------

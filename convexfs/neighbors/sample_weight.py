@@ -18,7 +18,7 @@ from convexfs.neighbors.hits_misses import is_radius, is_share
 
 @dataclass(frozen=True)
 class SampleWeights:
-    """How much samples count.
+    """Sample weights and class weights.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class SampleWeights:
     classes: np.ndarray | None = None
 
     def terms(self, codes: np.ndarray) -> np.ndarray:
-        """How much the term of each sample counts, given its class."""
+        """Return the weight of each sample's term, given its class."""
         if self.classes is not None:
             return self.rows * self.classes[codes]
         if not self.balanced:
@@ -45,7 +45,7 @@ class SampleWeights:
 
 
 def alike_pairs(codes: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """Return the weight of each sample's term by which pairs of classes are compared alike.
+    """Return weights of the samples' terms such that all pairs of classes count the same.
 
     It is 1 minus the share of the sample's class, scaled to a mean of 1. With misses weighted by
     class shares, class a then sees class b as heavily as b sees a, so that the spreads within the
@@ -103,7 +103,7 @@ def counted_neighbors(
 
 
 def _nearest(there: np.ndarray, order: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return the weights of each row's nearest samples up to the row's limit."""
+    """Return the weights of each row's nearest samples, up to the row's limit in total."""
     sorted_rows = np.take_along_axis(there, order, axis=1)
     before = np.cumsum(sorted_rows, axis=1) - sorted_rows
     taken = np.clip(limits[:, None] - before, 0.0, sorted_rows)

@@ -1,4 +1,4 @@
-"""Samples of any kind: dense, sparse, with gaps or categories, or with columns elsewhere."""
+"""Samples of any kind: dense, sparse, with missing values or categories, or out of core."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,26 +11,26 @@ from convexfs.errors import warn
 from convexfs.neighbors.missing_values import Expected, MixedSamples
 from convexfs.neighbors.sparse import SparseSamples
 
-#: Ratio of the widest to the narrowest column that is worth a warning.
+#: Ratio of the widest to the narrowest column above which a warning is given.
 _SCALES_APART = 100.0
 
 
 def as_samples(X: Any) -> Any:
-    """Return samples as a C-contiguous float64 matrix, or as one of the other kinds."""
+    """Return samples as a C-contiguous float64 matrix; other kinds of samples stay as they are."""
     if isinstance(X, MixedSamples | SparseSamples | ColumnSource):
         return X
     return SparseSamples(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
 
 
 def some_features(X: Any, index: np.ndarray) -> Any:
-    """Return the samples in some features; columns outside memory are read."""
+    """Return the samples restricted to some features; out-of-core columns are read."""
     if isinstance(X, SparseSamples):
         return X.columns(index)
     return as_samples(X[:, index])
 
 
 def some_rows(X: Any, index: np.ndarray) -> Any:
-    """Return some samples of the same kind, which may be repeated."""
+    """Return some rows of the same kind of samples; rows may repeat."""
     if isinstance(X, SparseSamples):
         return SparseSamples(X.by_rows[index])
     if not isinstance(X, MixedSamples):
@@ -60,7 +60,7 @@ def beside(X: Any, others: Any) -> Any:
 def spreads(X: Any) -> np.ndarray:
     """Return each feature's range; for sparse samples its largest absolute value."""
     if isinstance(X, SparseSamples):
-        # Sums over nonzeros do not take differences first: they err by what they add up.
+        # Sums over nonzeros round relative to the values, not to the differences.
         return X.largest()
     if isinstance(X, ColumnSource):
         return X.spreads()
@@ -68,10 +68,10 @@ def spreads(X: Any) -> np.ndarray:
 
 
 def warn_of_scales(X: Any, names: Any = None) -> None:
-    """Warn if columns in memory differ in scale so much that some hardly count."""
+    """Warn if columns in memory differ so much in scale that some hardly count."""
     if isinstance(X, ColumnSource):
         return
-    if isinstance(X, np.ndarray):  # of any type: differences of bytes may not fit a byte
+    if isinstance(X, np.ndarray):  # Of any type, because differences of bytes may not fit a byte.
         span = X.max(axis=0).astype(np.float64) - X.min(axis=0)
     else:
         span = spreads(X)

@@ -26,13 +26,13 @@ from convexfs.neighbors.sparse import SparseSamples
 
 #: Mean margins of the columns (J,), and margins of their shadows (B, J).
 Margins = tuple[np.ndarray, np.ndarray]
-#: Draws whose neighbours are held at a time.
+#: Draws whose neighbours are held in memory at a time.
 _HELD = 16
 
 
 @dataclass(frozen=True)
 class ShadowDraws:
-    """Permutations of the rows, and how margins are computed for them.
+    """Permutations of the rows, with the seed, weights and threads for their margins.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ def shadow_margins(
     codes: np.ndarray | None = None,
     map: Callable[..., Any] = map,
 ) -> Margins:
-    """Return the margins of the columns, averaged over the draws, and those of their shadows.
+    """Return the margins of the columns, averaged over the draws, and those of the shadows.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def shadow_margins(
     X = with_classes(as_samples(X))
     distances = sample_distances(X, metric, map)
     mixed = isinstance(X, MixedSamples)
-    # To move the neighbours of each sample is cheaper than to copy many or sparse columns.
+    # Permuting the neighbours is cheaper than copying many or sparse columns.
     moves = not mixed and len(X) < X.shape[1]
-    # These rules for missing values do not add up: of pairs seen, and of expectations by class.
+    # Under these rules for missing values, distances do not add up over columns.
     joined = mixed and (X.rule == "observed" or (X.rule == "class" and codes is not None))
     cancelled = cancelled_sums(X, metric)
 
@@ -100,7 +100,7 @@ def shadow_margins(
             margin = margin_vector(X, _moved(near, order), metric)
         else:
             margin = margin_vector(with_classes(some_rows(X, order)), near, metric)
-        # Means over the neighbours seen are not linear in the neighbours' weights.
+        # Means over observed neighbours are not linear in the weights.
         own = margin_vector(X, near, metric) if mixed else near
         return own, np.where(np.abs(margin) <= cancelled, 0.0, margin)
 
@@ -109,7 +109,7 @@ def shadow_margins(
 
 
 def _moved(near: SignedNeighbors, order: np.ndarray) -> SignedNeighbors:
-    """Return the neighbours of permuted samples as neighbours of the samples themselves."""
+    """Map neighbours of permuted samples to neighbours of the samples themselves."""
     if near.is_dense:
         inverse = np.argsort(order)
         return all_pairs(near.coefficient[:, 0][np.ix_(inverse, inverse)])
@@ -127,7 +127,7 @@ def _in_order(map: Callable[..., Any], draw: Callable[..., Any], rows: np.ndarra
 def _mean_margin(
     X: Any, draws: Iterable[Any], number: int, metric: str, map: Callable[..., Any]
 ) -> Margins:
-    """Average the margins of X by averaging the weights of its pairs: one pass over X."""
+    """Average the margins of X over draws by averaging pair weights: one pass over X."""
     mixed = isinstance(X, MixedSamples)
     total = np.zeros(X.shape[1] if mixed else (len(X), len(X)))
     shadows = np.empty((number, X.shape[1]))
@@ -142,18 +142,19 @@ def _mean_margin(
     total /= number
     if mixed:
         return total, shadows
-    # The difference of n and i is that of i and n: each pair is visited once.
+    # Pairs (n, i) and (i, n) have the same difference, so visit each pair once.
     return margin_vector(X, all_pairs(np.triu(total + total.T, 1)), metric, map), shadows
 
 
 def feature_deviations(X: Any) -> np.ndarray:
-    """Return the standard deviation of each feature, in the units of its differences.
+    """Return the standard deviation of each feature, in units of its differences.
 
     That is ``sqrt(E[d^2] / 2)`` for the difference d of two samples, which also categories have.
     """
     X = as_samples(X)
     spread = spreads(X)
-    unit = np.where(spread > 0, spread, 1.0)  # squares of tiny and huge numbers are none
+    # Squares of tiny and huge numbers would underflow or overflow.
+    unit = np.where(spread > 0, spread, 1.0)
     if isinstance(X, SparseSamples):
         found = standard_deviation(X.times(1.0 / unit).by_columns)
     elif isinstance(X, MixedSamples):

@@ -20,7 +20,7 @@ def neighbor_probabilities(
     sigma: float,
     rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Probability of sample i to be the nearest hit, and the nearest miss, of sample n.
+    r"""Return the probability of sample i to be the nearest hit, and miss, of sample n.
 
     .. math::
         P(x_i = NH(x_n)) = \frac{\exp(-d_{ni}/\sigma)}{\sum_{k \in H_n} \exp(-d_{nk}/\sigma)}
@@ -63,12 +63,12 @@ def signed_probabilities(
         return (miss - hit) * has_hit(codes)[:, None]
     share = np.empty(distances.shape, distances.dtype)
     pair_weights.nearer_by(distances, codes, share)
-    # A difference beyond what a tiny sigma can divide is infinite: probability 0.
+    # Division by a tiny sigma may overflow to infinity: probability 0.
     with np.errstate(over="ignore", invalid="ignore"):
         share /= max(sigma, np.finfo(share.dtype).tiny)
-    # Infinity over an infinite sigma is undefined: no sample is its own neighbour.
+    # inf / inf is undefined here: no sample is its own neighbour.
     np.fill_diagonal(share, -np.inf)
-    # A sample without a hit has none to be nearer than.
+    # A sample without a hit has no nearest one to compare with.
     np.minimum(share, 0.0, out=share)
     np.exp(share, out=share)
     pair_weights.sign_and_normalise(codes, np.bincount(codes), share)
@@ -101,23 +101,23 @@ def expected_distances(
 
 
 def has_hit(codes: np.ndarray) -> np.ndarray:
-    """Return which samples share their class with another one."""
+    """Return a mask of the samples that share their class with another one."""
     return np.bincount(codes)[codes] > 1
 
 
 def softmin(
     distances: np.ndarray, allowed: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """``exp(-d / sigma)`` over the allowed entries of each row, normalised."""
+    """Return the softmin ``exp(-d / sigma)`` over the allowed entries of each row, normalised."""
     if rows is not None:
         allowed = allowed & (rows > 0)
     share = np.where(allowed, distances, np.inf)
     nearest = share.min(axis=1, keepdims=True)
     np.subtract(share, nearest, out=share, where=np.isfinite(nearest))
-    # A difference beyond what a tiny sigma can divide is infinite: probability 0.
+    # Division by a tiny sigma may overflow to infinity: probability 0.
     with np.errstate(over="ignore", invalid="ignore"):
         share /= -sigma
-    # Infinity over an infinite sigma is undefined: those entries are not allowed ones.
+    # inf / inf is undefined only in entries that are not allowed.
     np.exp(share, out=share)
     share[~allowed] = 0.0
     if rows is not None:

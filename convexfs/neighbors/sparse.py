@@ -1,7 +1,7 @@
-"""Samples as a sparse matrix: passes over their nonzeros, and dense tiles of few columns.
+"""Sparse samples: passes over their nonzeros, and dense tiles of few columns.
 
-A shift of a feature changes no difference, so nothing is centred and zeros stay zeros; see
-:mod:`convexfs.neighbors.kernels.sparse_sums` for how differences are summed over nonzeros.
+Shifting a feature changes no difference, so nothing is centred and zeros stay zeros. See
+:mod:`convexfs.neighbors.kernels.sparse_sums` for the sums of differences over nonzeros.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,16 +18,16 @@ from convexfs.neighbors.kernels import sparse_sums as kernels
 if TYPE_CHECKING:
     from convexfs.neighbors.feature_blocks import Pairs
 
-#: Share of nonzeros from which on passes over features are faster on dense tiles.
+#: Above this share of nonzeros, dense tiles are faster.
 _DENSE = 0.2
-#: Nonzeros of a part of a pass: values and rows then stay in the L2 cache.
+#: Nonzeros per part of a pass, so that values and rows stay in the L2 cache.
 _PART = 60_000
-#: Most blocks of a pass over all features; each has its own result, and these are added up.
+#: Most blocks per pass over all features; each has its own result to add.
 _MOST_BLOCKS = 8
 
 
 class SparseSamples:
-    """A sparse matrix whose rows are samples, as the passes want it.
+    """A sparse matrix whose rows are samples, stored by columns.
 
     It has what they ask of an array: ``shape``, ``len``, ``copy``, and some columns by
     ``X[:, index]``, which come as a dense tile. ``size`` is the number of nonzeros.
@@ -45,7 +45,7 @@ class SparseSamples:
 
     @cached_property
     def by_rows(self) -> Any:
-        """The same matrix by rows, the columns of each in order."""
+        """Return the matrix by rows, with sorted columns."""
         return self.by_columns.tocsr()
 
     @property
@@ -58,14 +58,14 @@ class SparseSamples:
 
     @property
     def is_thin(self) -> bool:
-        """Whether passes over nonzeros are faster than over dense tiles."""
+        """Return whether passes over nonzeros are faster than over dense tiles."""
         return self.size < _DENSE * self.shape[0] * self.shape[1]
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: tuple[slice, Any]) -> np.ndarray:
-        # In the order of rows: by columns, kernels would stride through all of it.
+        # Row-major order: by columns, kernels would stride through the entire tile.
         return self.by_columns[key].toarray(order="C")
 
     def copy(self) -> "SparseSamples":
@@ -78,7 +78,7 @@ class SparseSamples:
 
     def times(self, factor: np.ndarray) -> "SparseSamples":
         """Multiply each column by its factor."""
-        # A product with a diagonal matrix would leave the rows of a column out of order.
+        # A product with a diagonal matrix would leave the row indices unsorted.
         data = self.by_columns.data * np.repeat(factor, np.diff(self.by_columns.indptr))
         parts = (data, self.by_columns.indices, self.by_columns.indptr)
         return SparseSamples(sparse.csc_array(parts, shape=self.shape))
@@ -89,14 +89,14 @@ class SparseSamples:
 
     @cached_property
     def split(self) -> "tuple[np.ndarray, np.ndarray, SparseSamples]":
-        """Mask of the columns with many nonzeros, these as a dense tile, and all others."""
+        """Return a mask of columns with many nonzeros, these as a dense tile, and the others."""
         full = np.diff(self.by_columns.indptr) > _DENSE * len(self)
         if not full.any():
             return full, np.empty((len(self), 0)), self
         return full, self[:, full], self.columns(~full)
 
     def row_distances(self, start: int, stop: int, squared: bool) -> np.ndarray:
-        """Manhattan or squared Euclidean distances of rows [start, stop) to all rows."""
+        """Return Manhattan or squared Euclidean distances of rows [start, stop) from all rows."""
         _, tile, thin = self.split
         rows, columns, mass = thin.by_rows, thin.by_columns, thin._row_mass(squared)
         out = kernels.row_overlaps(
@@ -111,32 +111,32 @@ class SparseSamples:
 
     @property
     def matrix_work(self) -> float:
-        """Pairs of nonzeros that :meth:`scores` visits."""
+        """Return the number of pairs of nonzeros that :meth:`scores` visits."""
         return float((np.diff(self.by_columns.indptr).astype(np.float64) ** 2).sum() / 2)
 
     def signed_difference_sum(
         self, start: int, index: np.ndarray, coefficient: np.ndarray, squared: bool
     ) -> np.ndarray:
-        """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
+        """Sum coefficient * |x_row - x_neighbour| (or its square) over rows and neighbours."""
         rows = self.by_rows
         return kernels.signed_difference_sum(
             rows.indptr, rows.indices, rows.data, self.shape[1], start, index, coefficient, squared
         )
 
     def scores(self, upper: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
-        """``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|`` of every column."""
+        """Return ``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|`` of every column."""
         mass = upper.sum(axis=0) + upper.sum(axis=1)
         parts = map(lambda block: block.matrix_scores(upper, mass), self.blocks())
         return np.concatenate(list(parts))
 
     def blocks(self) -> "list[SparseBlock]":
-        """Ranges of columns of about as many nonzeros, as many for any number of workers."""
+        """Return column ranges of about equal nonzeros, independent of the number of workers."""
         n_blocks = min(_MOST_BLOCKS, self.shape[1])
         cuts = _cuts(self.by_columns.indptr, -(-self.size // n_blocks))
         return [SparseBlock(self.by_columns[:, first:last]) for first, last in cuts]
 
     def _row_mass(self, squared: bool) -> np.ndarray:
-        # Summed in the order in which overlaps are: a copy of a row is then at distance 0.
+        # Sum in the same order as overlaps, so that a copy of a row has distance 0.
         rows = self.by_rows
         each = np.repeat(np.arange(len(self)), np.diff(rows.indptr))
         mass = rows.data**2 if squared else np.abs(rows.data)
@@ -145,12 +145,12 @@ class SparseSamples:
 
 @dataclass(frozen=True)
 class SparseBlock:
-    """Some columns of sparse samples, in order."""
+    """A range of columns of sparse samples."""
 
     columns: Any
 
     def distances(self) -> np.ndarray:
-        """Manhattan distances between rows in these columns, in the upper triangle."""
+        """Return Manhattan distances between rows in these columns, as an upper triangle."""
         n, X = self.columns.shape[0], self.columns
         out = np.zeros((n, n))
         for first, last in _cuts(X.indptr, _PART):
@@ -163,12 +163,12 @@ class SparseBlock:
         return np.triu(np.maximum(out, 0.0, out=out), 1)
 
     def scores(self, pairs: "Pairs") -> tuple[np.ndarray, np.ndarray]:
-        """``c_j`` over the pairs, and a bound on what the pairs left out can change."""
+        """Return ``c_j`` over the pairs, and a bound on the effect of dropped pairs."""
         X, n = self.columns, self.columns.shape[0]
         row = np.repeat(np.arange(n), np.diff(pairs.starts))
         mass = np.bincount(row, pairs.weight, minlength=n)
         mass += np.bincount(pairs.others, pairs.weight, minlength=n)
-        # By the list a nonzero meets every partner of its row, by the matrix those of its column.
+        # The list visits every partner of a nonzero's row, the matrix only those in its column.
         if len(pairs.weight) * X.shape[1] < X.nnz * n / 2:
             scores = np.empty(X.shape[1])
             kernels.pair_scores(
@@ -181,7 +181,7 @@ class SparseBlock:
         return scores, (pairs.uncertainty @ abs(X)).astype(np.float32)
 
     def matrix_scores(self, upper: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|``."""
+        """Return ``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|``."""
         X, rows = self.columns, self.columns.tocsr()
         return kernels.matrix_scores(
             rows.indptr, rows.indices, rows.data, X.indptr, X.indices, X.data, upper, mass
@@ -190,7 +190,7 @@ class SparseBlock:
 
 @dataclass(frozen=True)
 class TileBlock:
-    """Some columns of sparse samples that are worked on as a dense tile."""
+    """A range of columns of sparse samples that is processed as a dense tile."""
 
     columns: Any
 
@@ -199,7 +199,7 @@ class TileBlock:
 
 
 def _cuts(indptr: np.ndarray, nonzeros: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of columns of about this many nonzeros, at least a column each."""
+    """Yield ranges of columns with about this many nonzeros, at least one column each."""
     first, end = 0, len(indptr) - 1
     while first < end:
         last = int(np.searchsorted(indptr, indptr[first] + nonzeros, "right")) - 1

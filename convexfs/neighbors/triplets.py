@@ -35,13 +35,13 @@ def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targ
     rows = np.arange(len(X))
     near = ((X - X[hit]) ** 2).sum(axis=1)
     far = ((X - X[miss]) ** 2).sum(axis=1)
-    # Index -1 would be the last sample: without a hit there is no margin either.
+    # Index -1 would mean the last sample: a sample without a hit has no margin.
     theta = np.where(nearest[rows, 0, 0] >= 0, np.abs(far - near), 0.0)
     return Targets(nearest[:, 0, :], theta)
 
 
 def pair_distances(X: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """``d_ip = sum_f u_f (x_if - x_pf)^2`` for all pairs; u may have either sign."""
+    """Return ``d_ip = sum_f u_f (x_if - x_pf)^2`` for all pairs; u may have either sign."""
     weighted = X * u
     norms = np.einsum("if,if->i", weighted, X)
     d = norms[:, None] + norms - 2.0 * (weighted @ X.T)
@@ -50,20 +50,20 @@ def pair_distances(X: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def pair_sums(X: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """``sum_ip C_ip (x_if - x_pf)^2`` for every feature f."""
+    """Return ``sum_ip C_ip (x_if - x_pf)^2`` for every feature f."""
     squares = X**2
     crossed = np.einsum("if,if->f", C @ X, X)
     return C.sum(axis=1) @ squares + C.sum(axis=0) @ squares - 2.0 * crossed
 
 
 def target_sum(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """``A_f``: the squared differences of all samples to their targets, summed."""
+    """Return ``A_f``: the sum of squared differences of all samples from their targets."""
     i, rank = np.nonzero(targets >= 0)
     return ((X[i] - X[targets[i, rank]]) ** 2).sum(axis=0)
 
 
 def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs (i, j) of a target and (i, p) of an impostor, for small N.
+    """List all target pairs (i, j) and impostor pairs (i, p), for small N.
 
     Returns
     -------
@@ -78,12 +78,12 @@ def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, n
 def join_triplets(
     target_pairs: np.ndarray, impostor_pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of both lists that share their sample: one entry a triplet."""
+    """Join both lists by sample: return one row per triplet."""
     counts = np.bincount(impostor_pairs[:, 0], minlength=target_pairs[:, 0].max(initial=0) + 1)
     first = np.concatenate([[0], np.cumsum(counts)])
     of_sample = target_pairs[:, 0]
     target_row = np.repeat(np.arange(len(target_pairs)), counts[of_sample])
-    # Within its target's block, an entry is as far from the start as its impostor is.
+    # Within the block of a target, entries are in the order of its impostors.
     block_start = np.repeat(np.cumsum(counts[of_sample]) - counts[of_sample], counts[of_sample])
     impostor_row = first[of_sample][target_row] + np.arange(len(target_row)) - block_start
     return target_row, impostor_row

@@ -1,7 +1,7 @@
-"""One page for an explanation: sentences, and the stages with a picture of the matrix.
+"""Build the HTML page of an explanation: sentences, stages and a picture of the matrix.
 
-The page needs no network. A click on a constraint marks its epigraph form, its rows and their
-numbers in the picture; a click on a row marks the constraint.
+The page works offline. A click on a constraint marks its epigraph form, its rows and their numbers
+in the picture. A click on a row marks the constraint.
 """
 
 import html
@@ -28,12 +28,12 @@ document.addEventListener("click",function(e){
   n.classList.toggle("on",n.dataset.part===at.dataset.part);});});
 document.documentElement.dataset.drawn="1";
 """
-#: Parts that are listed: a page stays small.
+#: Most parts that are listed, to keep the page small.
 MOST_PARTS = 250
 
 
 def page(explanation: Any) -> str:
-    """Return the page of an explanation."""
+    """Return the page of an explanation as HTML."""
     body = "\n".join(explanation._html())
     title = html.escape(explanation.headline)
     stages = "" if explanation.stages is None else _stages(explanation.stages())
@@ -46,7 +46,7 @@ def page(explanation: Any) -> str:
 
 
 def _stages(stages: Any) -> str:
-    """Return three columns, as stated, epigraph form and rows, and a picture of the matrix."""
+    """Return three columns (stated problem, epigraph form, rows) and a picture of the matrix."""
     columns: list[list[str]] = [[], [], []]
     for number, part in enumerate(stages.parts[:MOST_PARTS]):
         rows = ", ".join(f"{row}" for row, _ in part.rows[:40])
@@ -69,7 +69,7 @@ def _stages(stages: Any) -> str:
 
 
 def _picture(stages: Any) -> str:
-    """Draw where the numbers of the matrix stand, each with the part that its row is of."""
+    """Draw the nonzeros of the matrix, each labelled with the part its row belongs to."""
     owner = {row: number for number, part in enumerate(stages.parts) for row, _ in part.rows}
     height, width = stages.shape
     side = max(1, height, width)

@@ -1,4 +1,4 @@
-"""Figures of the test of a selection, also of an empty one."""
+"""Figures of the tests of a selection."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def permutation_picture(result: "PermutationResult") -> Any:
-    """Draw standardised statistics, largest first, over the band of the same ranks of the null."""
+    """Draw the sorted standardised statistics over the range of the null, rank by rank."""
     figure, axes = new_figure()
     order = np.argsort(-result.centred, kind="stable")
     ranks = np.arange(1, len(order) + 1)
@@ -36,7 +36,7 @@ def permutation_picture(result: "PermutationResult") -> Any:
 
 
 def curve_picture(curve: "SelectionCurve") -> Any:
-    """Held-out error over the number of features, with the choice and what is chance."""
+    """Draw held-out error over the number of features, with the chosen number and chance."""
     figure, axes = new_figure()
     low, _, high = curve.permuted
     axes.fill_between(curve.sizes, low, high, color="lightgrey", label="permuted labels, 5 to 95 %")

@@ -11,11 +11,11 @@ import numpy as np
 from convexfs.errors import InputError
 
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
-#: More bars than these would be too thin for their names.
+#: Most bars in a figure; more would be too thin for their names.
 MOST_BARS = 40
-#: Letters of a name beside a picture.
+#: Longest name beside a picture, in characters.
 LONGEST_NAME = 32
-#: Above this many stems their heads would cover each other.
+#: Above this many stems, draw them without heads.
 MOST_DOTS = 200
 
 
@@ -28,7 +28,7 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> Any:
-    """Weights, largest first with their names; of many features the heaviest.
+    """Draw weights in decreasing order with their names, at most the largest ones.
 
     Parameters
     ----------
@@ -59,16 +59,16 @@ def mean_map(means: np.ndarray, names: Sequence[str], classes: Sequence[str]) ->
 
 
 def bars_height(number: int) -> float:
-    """Inches that the bars of so many features take."""
+    """Return the height in inches of a bar chart of so many features."""
     return 1.2 + 0.24 * min(number, MOST_BARS)
 
 
 def draw_bars(axes: Any, weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> None:
-    """Draw what :func:`weight_bars` shows into axes that are there."""
+    """Draw the bars of :func:`weight_bars` into existing axes."""
     order = np.argsort(-weights, kind="stable")[:MOST_BARS]
     colours = ["tab:blue" if support[j] else "lightgrey" for j in order]
     places = np.arange(len(order))
-    # Every bar has its own position, because names may be alike.
+    # Bars have numeric positions, because names may be equal.
     axes.barh(places, weights[order], color=colours)
     axes.set_yticks(places, [short_name(names[j]) for j in order.tolist()])
     axes.invert_yaxis()
@@ -89,7 +89,7 @@ def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
 
 
 def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ()) -> Any:
-    """Weights over the feature index, for any number of features (Logo paper, Fig. 3 and 4).
+    """Draw weights over the feature index, for any number of features (Logo paper, Fig. 3 and 4).
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ())
     matplotlib.figure.Figure
     """
     figure, axes = new_figure()
-    # A million zeros would be a million lines on the axis.
+    # Zeros are not drawn: a million of them would be a million lines.
     used = np.flatnonzero(weights)
     known = np.isin(used, relevant)
     few = len(used) <= MOST_DOTS
@@ -117,7 +117,7 @@ def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ())
 
 
 def convergence_curve(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
-    """Relative change of the weights per iteration, one line a fit (Logo paper, Fig. 5b).
+    """Draw the relative change of the weights per iteration, one line per fit (Logo, Fig. 5b).
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def convergence_curve(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> A
 
 
 def draw_convergence(axes: Any, history: Sequence[Mapping[str, Any]], label: str = "") -> None:
-    """Draw a line of :func:`convergence_curve` into axes that are there."""
+    """Draw one line of :func:`convergence_curve` into existing axes."""
     residuals = [row["residual"] for row in history]
     axes.plot(range(1, len(residuals) + 1), residuals, ".-", label=label)
     axes.set(xlabel="iteration", ylabel="relative change of the weights", yscale="log")
@@ -151,7 +151,7 @@ def neighbor_map(
     features: tuple[int, int] = (0, 1),
     names: Sequence[str] | None = None,
 ) -> Any:
-    """Who is near one sample: probabilities in two chosen features (Logo paper, Fig. 2).
+    """Draw the neighbour probabilities of one sample in two features (Logo paper, Fig. 2).
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def sample_map(
     names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
 ) -> Any:
-    """Numbers from 0 to 1 of samples and features; samples by class, and group within it.
+    """Draw a map of numbers from 0 to 1 by sample and feature, samples sorted by class and group.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def sample_map(
         labels = [short_name(name) for name in class_names]
     axes.set_yticks(ends - sizes / 2 + 0.5, labels)
     axes.tick_params(axis="y", length=0)
-    # Without a frame a feature at the edge is not mistaken for it.
+    # Without a frame, a feature at the edge is not mistaken for it.
     axes.spines[:].set_visible(False)
     axes.set(xlabel="feature", ylabel=f"{n} samples")
     if names is not None:
@@ -245,7 +245,7 @@ def sample_map(
 
 
 def block_order(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Rows by class, and within it those with the same features together.
+    """Return a row order by class, and within it by equal sets of features.
 
     The features that most have come first, so that rows fall into blocks.
     """
@@ -258,7 +258,7 @@ def _feature_name(feature: int, names: Sequence[str] | None) -> str:
 
 
 def new_figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
-    """Return a figure of this size in inches and its one pair of axes."""
+    """Return a figure of this size in inches and its axes."""
     figure = empty_figure(width, height)
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
@@ -266,13 +266,13 @@ def new_figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
 
 
 def empty_figure(width: float, height: float) -> Any:
-    """Return a figure of this size in inches that notebooks show by themselves."""
+    """Return an empty figure of this size in inches, displayable in notebooks."""
     return _figure_class()(figsize=(width, height), layout="constrained")
 
 
 @cache
 def _figure_class() -> Any:
-    """Return matplotlib's figures with a picture for notebooks.
+    """Return a matplotlib figure class that notebooks display.
 
     IPython shows matplotlib's own figures only after ``%matplotlib inline``; with it, that shows
     these too.
@@ -286,7 +286,8 @@ def _figure_class() -> Any:
             return picture.getvalue()
 
         def __reduce__(self) -> Any:
-            # A class inside a function has no name to be found by: pickles hold matplotlib's.
+            # The class is local and cannot be pickled by name, so pickle matplotlib's figure
+            # instead.
             _, _, state = super().__reduce__()
             return Figure, (), state
 

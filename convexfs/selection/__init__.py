@@ -1,7 +1,6 @@
-"""From samples to a selection of features, and a page to look at it.
+"""Select features of a data set by any method, and report the selection as a page.
 
-:func:`select` is what ``convexfs select`` does, from Python. The names are loaded when first
-used.
+:func:`select` does in Python what ``convexfs select`` does. The names are loaded when first used.
 """
 
 import importlib
@@ -13,7 +12,7 @@ _HOMES = {
     "select": "convexfs.selection.select_function",
 }
 
-if TYPE_CHECKING:  # what editors and type checkers see
+if TYPE_CHECKING:  # For editors and type checkers.
     from convexfs.selection.class_markers import ClassMarkers as ClassMarkers
     from convexfs.selection.result import Selection as Selection
     from convexfs.selection.select_function import select as select

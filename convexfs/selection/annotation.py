@@ -1,4 +1,4 @@
-"""Results in the form of AnnData: columns of ``var`` and entries of ``uns``, as scanpy has them."""
+"""Write results into AnnData objects: columns of ``var`` and entries of ``uns``, as in scanpy."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +14,9 @@ from convexfs.selection.class_markers import ClassMarkers, order
 from convexfs.selection.effect_sizes import class_means
 from convexfs.selection.result import Selection
 
-#: Where scanpy looks for the markers of groups, and for the word that data are logarithms.
+#: Keys of ``uns`` where scanpy stores the markers of groups and the flag of log-transformed data.
 KEY, LOGGED = "rank_genes_groups", "log1p"
-#: What scanpy adds to means before it divides them.
+#: Constant that scanpy adds to means before it divides them.
 _LEAST = 1e-9
 
 
@@ -80,7 +80,7 @@ def uns_entries(
 
 
 def _rank_genes_groups(found: ClassMarkers, logged: bool) -> dict[str, Any]:
-    """Return structured arrays with a field per class, features in the order of their scores.
+    """Return structured arrays with one field per class, features by decreasing score.
 
     A score is the statistic of the test where that is positive, else 0, negative if the class
     has the lower mean.
@@ -115,7 +115,7 @@ def _structured(columns: Mapping[str, Mapping[str, np.ndarray]], what: str) -> n
 
 
 def _log_fold_changes(means: np.ndarray, logged: bool) -> np.ndarray:
-    """Return scanpy's logarithms (base 2) of fold changes; not numbers for other data."""
+    """Return log2 fold changes as scanpy computes them; NaN if the data are not logarithms."""
     if not logged:
         return np.full(means.shape[1], np.nan, dtype=np.float32)
     rest, own = np.expm1(np.maximum(means, 0.0)) + _LEAST
@@ -123,5 +123,5 @@ def _log_fold_changes(means: np.ndarray, logged: bool) -> np.ndarray:
 
 
 def _empty(values: np.ndarray) -> Any:
-    """Return what stands for features that were not weighed."""
+    """Return the placeholder value for features that have no weight."""
     return {"b": False, "O": ""}.get(values.dtype.kind, np.nan)

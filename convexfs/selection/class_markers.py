@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from convexfs.inference.shadow_statistics import ShadowResult
 
-#: Rules by which markers can be selected.
+#: Selection rules that are available for markers.
 MARKER_RULES = ("", "fdr", "fwer", "top")
-#: Confidence of the bounds on false markers, in all classes together.
+#: Confidence of the bounds on false markers, jointly over all classes.
 CONFIDENCE = 0.95
-#: How the warning begins that a table of classes replaces.
+#: Prefix of the warning that the table of classes replaces.
 _NOTHING = "nothing is selected"
 
 
@@ -63,12 +63,12 @@ class ClassMarkers:
         return f"<ClassMarkers by {self.method} on {self.data.name}: {counts}>"
 
     def markers(self) -> dict[str, list[str]]:
-        """Return the names of the markers of every class, the heaviest first."""
+        """Return the names of each class's markers, by decreasing weight."""
         names = self.data.feature_names
         return {name: [names[j] for j in order(part)] for name, part in self.parts.items()}
 
     def ranking(self) -> "pd.DataFrame":
-        """Return one row per class and feature, classes in turn, the heaviest first.
+        """Return one row per class and feature, by class and decreasing weight.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class ClassMarkers:
 
         frames = [part.ranking().drop(columns="higher_in") for part in self.parts.values()]
         for name, frame in zip(self.parts, frames, strict=True):
-            if "class" in frame:  # a column about the features
+            if "class" in frame:  # The features have a metadata column called "class".
                 frame.rename(columns={"class": "class_of_feature"}, inplace=True)
             frame.insert(0, "class", name)
         return pd.concat(frames, ignore_index=True)
@@ -102,7 +102,7 @@ class ClassMarkers:
 
     @property
     def certificate(self) -> Certificate | None:
-        """The certificate of the first class whose solution is not proven, or of the first."""
+        """Return the first certificate that is not proven, or else that of the first class."""
         known = [part.certificate for part in self.parts.values() if part.certificate is not None]
         return min(known, key=lambda own: {False: 0, None: 1, True: 2}[own.ok], default=None)
 
@@ -112,7 +112,7 @@ class ClassMarkers:
         return {name: test.max_false(share) for name, test in self.tests.items()}
 
     def reduced(self, data: Dataset) -> Dataset:
-        """Return samples in the markers of all classes."""
+        """Return the data set restricted to the markers of all classes."""
         return data.select(self.support)
 
     def picture(self) -> Any:
@@ -152,7 +152,7 @@ class ClassMarkers:
         )
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return one page about the markers that needs nothing else, and write it to `path`."""
+        """Return a self-contained HTML page about the markers, and write it to `path` if given."""
         from convexfs.selection.marker_page import markers_html
         from convexfs.study.page.assemble import write_page
 
@@ -186,13 +186,13 @@ class ClassMarkers:
 
 
 def order(part: Selection) -> list[int]:
-    """Return the positions of the selected features, the heaviest first."""
+    """Return the indices of the selected features, by decreasing weight."""
     by_weight = np.argsort(-part.weights, kind="stable")
     return by_weight[np.asarray(part.support)[by_weight]].tolist()
 
 
 def error_rate(control: str, level: float, families: int) -> str:
-    """Say which error rate the lists of markers have, and how."""
+    """Describe the error rate of the lists of markers, and how it is controlled."""
     if control == "fwer":
         how = f"max-T x {families} classes" if families > 1 else "max-T"
         return f"family-wise {100 * level:g} % over all lists ({how})"
@@ -202,7 +202,7 @@ def error_rate(control: str, level: float, families: int) -> str:
 
 
 def check_markers(method: str, rule: str) -> None:
-    """Raise for a method or a rule that markers of classes cannot be selected by."""
+    """Raise if the method or the rule does not support markers of classes."""
     if rule not in MARKER_RULES:
         raise InputError(f"--per-class takes --fdr, --fwer or --top, and not --{rule}")
     home = estimator_homes().get(method)
@@ -236,7 +236,7 @@ def select_markers(
     judge = replace(judge, families=families, beside=False)
     parts: dict[str, Selection] = {}
     with _once():
-        # Of two classes the second is tested, and the first has the same test.
+        # With two classes, test only the second: the first has the same test.
         for c in present[-families:]:
             name = data.class_names[c]
             own = replace(judge, tell=_prefixed(judge.tell, name))
@@ -255,7 +255,7 @@ def select_markers(
 
 
 def adjust_for_classes(tests: Sequence["ShadowResult"]) -> "list[ShadowResult]":
-    """Adjust the tests of several classes for their number.
+    """Correct the tests of several classes for multiple testing over the classes.
 
     False discovery rate (Benjamini and Bogomolov 2014): classes with any signal are selected by
     Benjamini and Hochberg's rule on the global p-values, and the q-values of these are
@@ -289,7 +289,7 @@ def _adjusted_parts(parts: dict[str, Selection], families: int) -> dict[str, Sel
     made = {}
     for (name, part), own, test in zip(parts.items(), judged, adjusted, strict=True):
         assert own is not None
-        support = own.support & test.selected  # constant features stay out
+        support = own.support & test.selected  # Constant features are never selected.
         decision = replace(own, support=support, test=test, lines=test.lines(), picture=None)
 
         def picture(part: Selection = part, support: np.ndarray = support) -> Any:
@@ -310,7 +310,7 @@ def _check_permutations(judge: SelectionRule, families: int) -> None:
 
 
 def _against_rest(data: Dataset, c: int) -> Dataset:
-    """Return the data set with two classes: this one, and all others."""
+    """Return the data set with two classes: class c and all others."""
     name = data.class_names[c]
     return replace(data, y=(data.y == c).astype(data.y.dtype), class_names=(f"not {name}", name))
 
@@ -321,7 +321,7 @@ def _prefixed(tell: Callable[[str], Any] | None, name: str) -> Callable[[str], A
 
 @contextmanager
 def _once() -> Iterator[None]:
-    """Give each warning of several fits once; which classes have no markers is in the table."""
+    """Show each warning of several fits once, and none about classes without markers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield

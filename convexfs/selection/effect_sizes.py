@@ -1,4 +1,4 @@
-"""How features go with the target: the class in which they are higher, or a correlation."""
+"""Effect sizes of features: differences between class means, or correlations."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from convexfs.data.dataset import Dataset
 
 
 def class_differences(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the class of the highest mean of every feature, and the difference of means twice.
+    """Return, per feature, the class of the highest mean and two differences of means.
 
     The difference is of two classes the mean of the second less that of the first, of several
     the highest mean less that of all other samples: first in standard deviations within classes,
@@ -42,7 +42,7 @@ def class_differences(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def class_means(data: Dataset) -> np.ndarray:
-    """Return the mean of every feature in every class, a row each, in the units of the feature."""
+    """Return the mean of every feature in every class, one row per class, unscaled."""
     parts = [data.X[data.y == c] for c in range(data.n_classes)]
     return np.array([_sums(part) / np.maximum(_seen(part), 1) for part in parts])
 
@@ -59,7 +59,7 @@ def standardised_means(data: Dataset) -> np.ndarray:
 
 
 def target_correlations(data: Dataset) -> np.ndarray:
-    """Return Pearson's correlation of every feature with a target of numbers.
+    """Return Pearson's correlation of every feature with a numeric target.
 
     Not a number where either does not vary, or the feature is a category. Missing values are
     left out.
@@ -79,7 +79,7 @@ def target_correlations(data: Dataset) -> np.ndarray:
 
 
 def _seen(X: Any) -> np.ndarray:
-    """How many values each feature has."""
+    """Return the number of known values of each feature."""
     return np.full(X.shape[1], X.shape[0]) if issparse(X) else (~np.isnan(X)).sum(axis=0)
 
 
@@ -88,7 +88,7 @@ def _sums(X: Any) -> np.ndarray:
 
 
 def _about(X: Any, means: np.ndarray) -> np.ndarray:
-    """Return sums of squares about the means, without making sparse samples dense."""
+    """Return sums of squared deviations from the means; sparse samples stay sparse."""
     if not issparse(X):
         return np.nansum((X - means) ** 2, axis=0)
     return np.maximum(X.power(2).sum(axis=0) - X.shape[0] * means**2, 0.0)

@@ -1,4 +1,4 @@
-"""The figures of a selection: what is drawn of features and samples, always by name."""
+"""The figures of a selection; features and samples are labelled by name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,19 +11,19 @@ from convexfs.report.pictures import block_order
 from convexfs.selection.result import Selection
 from convexfs.study.figures import Figure, spread
 
-#: Features with bars, with strips, in a map, and with points.
+#: Most features in bar charts, strip plots, heat maps and scatter plots.
 MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS = 30, 12, 60, 1000
-#: Samples in a map and in a strip.
+#: Most samples in a heat map and in a strip plot.
 MOST_SAMPLES, MOST_DOTS = 300, 200
-#: In a map a class has at most this many samples, or this many times those of the smallest.
+#: A heat map shows at most this many samples per class, or this multiple of the smallest class.
 FEW_SAMPLES, TIMES_SMALLEST = 20, 10
-#: Standard deviations beyond which a map has one colour.
+#: Colours of a heat map are clipped at this many standard deviations.
 FURTHEST = 3.0
-#: Letters of a name beside a figure.
+#: Longest name in a figure, in characters.
 LONGEST = 28
 NO_NAME = "(no name)"
 NOT_SELECTED = "not selected"
-#: What the axes of a volcano plot are.
+#: Axis labels of a volcano plot.
 DIFFERENCE = "difference of means (SD within classes)"
 EVIDENCE = "-log10 of p"
 
@@ -80,10 +80,10 @@ def strip_figure(selection: Selection) -> Figure:
     names, samples = shown_names(selection, chosen), _samples(data, rows)
     values = _values(selection, chosen)[rows]
     named = [j for j, feature in enumerate(chosen.tolist()) if feature in data.categories]
-    # Shaken a little, for samples of the same value.
+    # Jitter the points, so that samples of equal value do not overlap.
     shaken = np.random.default_rng(0).uniform(-0.25, 0.25, (len(rows), len(named)))
     values[:, named] += shaken
-    values = values.astype(np.float32)  # Seven digits place a point, in half of the bytes.
+    values = values.astype(np.float32)  # Seven digits are enough for a plot and halve the bytes.
     parts = [
         pd.DataFrame({"feature": name, "label": data.labels[rows], "value": own, "sample": samples})
         for name, own in zip(names, values.T, strict=True)
@@ -100,7 +100,7 @@ def strip_figure(selection: Selection) -> Figure:
 
 
 def volcano_figure(selection: Selection) -> Figure | None:
-    """Draw how strongly features go with the target over how sure that is."""
+    """Draw a volcano plot: effect size against p-value."""
     frame = volcano_frame(selection)
     if frame is None:
         return None
@@ -115,7 +115,7 @@ def volcano_figure(selection: Selection) -> Figure | None:
 
 
 def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
-    """Return effect and -log10 of p of at most `most` features, selected ones first, or None."""
+    """Return effects and -log10(p) of at most `most` features, selected ones first, or None."""
     test = None if selection.judgement is None else selection.judgement.test
     if test is None or selection.support is None:
         return None
@@ -135,7 +135,7 @@ def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
 
 
 def heat_figure(selection: Selection) -> Figure | None:
-    """Draw the selected features of all samples, similar ones together within each class."""
+    """Draw a heat map of the selected features, with similar samples together in each class."""
     support, data = selection.support, selection.data
     if support is None or not support.any():
         return None
@@ -150,7 +150,7 @@ def heat_figure(selection: Selection) -> Figure | None:
 
 
 def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
-    """Draw some features of the samples, standardised; similar features are neighbours."""
+    """Draw a heat map of standardised features; similar features are neighbours."""
     values = data.select(features).dense().X
     spreads = np.nanstd(values, axis=0)
     values = (values - np.nanmean(values, axis=0)) / np.where(spreads > 0, spreads, 1.0)
@@ -175,7 +175,7 @@ def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
 
 
 def rows_by_class(data: Dataset) -> tuple[np.ndarray, int]:
-    """Return samples to draw, by class or target, and how many of a class there are at most."""
+    """Return the samples to draw, sorted by target, and the largest number per class."""
     order = np.argsort(data.y, kind="stable")
     if data.numeric:
         return spread(order, MOST_SAMPLES), MOST_SAMPLES
@@ -188,7 +188,7 @@ def rows_by_class(data: Dataset) -> tuple[np.ndarray, int]:
 
 
 def similar_order(rows: np.ndarray) -> np.ndarray:
-    """Return an order of rows in which similar ones are neighbours, by average linkage."""
+    """Return an order of rows that puts similar rows together (average linkage)."""
     if len(rows) < 3:
         return np.arange(len(rows))
     from scipy.cluster.hierarchy import leaves_list, linkage
@@ -197,7 +197,7 @@ def similar_order(rows: np.ndarray) -> np.ndarray:
 
 
 def block_figure(selection: Selection) -> Figure | None:
-    """Draw which sample selects which feature, where samples select their own."""
+    """Draw which sample selects which feature, for methods that select per sample."""
     local = getattr(selection.model, "local_support_", None)
     if local is None or not local.any():
         return None
@@ -225,7 +225,7 @@ def component_figure(selection: Selection) -> Figure | None:
     frame = pd.DataFrame({"class": data.labels, "first": along[:, 0]})
     frame["sample"] = _samples(data, np.arange(data.n_samples))
     both = along.shape[1] > 1
-    # With one component, draw each sample at its class's height, shaken at random.
+    # With one component, draw each sample at the height of its class, with jitter.
     shaken = data.y + np.random.default_rng(0).uniform(-0.3, 0.3, data.n_samples)
     frame["second"] = along[:, 1] if both else shaken
     frame = frame.iloc[np.argsort(data.y, kind="stable")]
@@ -242,7 +242,7 @@ def convergence_figure(selection: Selection) -> Figure | None:
     history = getattr(selection.model, "history_", None)
     if not history:
         return None
-    # A logarithm has no place for a weight that did not change at all.
+    # A logarithmic axis cannot show a change of 0.
     residuals = [max(row["residual"], 1e-17) for row in history]
     frame = pd.DataFrame({"iteration": range(1, len(history) + 1), "change": residuals})
     return Figure(
@@ -253,7 +253,7 @@ def convergence_figure(selection: Selection) -> Figure | None:
 
 
 def shown_names(selection: Selection, features: np.ndarray) -> list[str]:
-    """Return names that fit beside a figure, each its own."""
+    """Return distinct feature names that are short enough for a figure."""
     return _feature_names(selection.data, features)
 
 
@@ -263,13 +263,13 @@ def _feature_names(data: Dataset, features: np.ndarray) -> list[str]:
 
 
 def short(name: str) -> str:
-    """Return a name in one line of few letters."""
+    """Return a name shortened to one line of `LONGEST` characters."""
     name = " ".join(name.split()) or NO_NAME
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def apart(names: Sequence[str]) -> list[str]:
-    """Make equal names distinct by numbers."""
+    """Make equal names distinct by appending numbers."""
     seen: dict[str, int] = {}
     told = []
     for name in names:
@@ -301,7 +301,7 @@ def _whose(selection: Selection, count: int) -> str:
 
 
 def _values(selection: Selection, features: np.ndarray) -> np.ndarray:
-    """Return the samples in some features as a dense array."""
+    """Return the values of some features as a dense array."""
     return selection.data.select(features).dense().X
 
 
@@ -316,12 +316,12 @@ def _thinned(count: int, total: int, what: str = "samples") -> str:
 
 
 def _coarse(values: np.ndarray, step: float = 0.01) -> np.ndarray:
-    """Round to multiples of a step that is finer than a figure shows, for pages of few bytes."""
-    return np.round(np.round(values / step) * step, 2) + 0.0  # no zero has a minus
+    """Round values to a step finer than a figure shows, which makes pages smaller."""
+    return np.round(np.round(values / step) * step, 2) + 0.0  # Adding 0.0 turns -0 into 0.
 
 
 def _long(data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
-    """Return a table of feature, sample, class and value."""
+    """Return a long table with columns feature, sample, class and value."""
     names, samples = _feature_names(data, features), _samples(data, rows)
     rising = np.full(len(rows), f"samples by rising {short(data.target)}")
     classes = rising if data.numeric else data.labels[rows]

@@ -1,7 +1,6 @@
-"""Any method by name, and what it says of the features.
+"""Fit any method by name, and collect its weights and certificate as a selection.
 
-Methods weigh features and prove it; projections select no features, but each has a weight in
-their metric.
+Projections select no features, but each feature has a weight in their metric.
 """
 
 import time
@@ -31,12 +30,12 @@ from convexfs.selection.rules import (
     summary_lines,
 )
 
-#: A function from scaled data and a rule to the selection.
+#: A function that takes scaled data and a rule, and returns a selection.
 Fit = Callable[[Dataset, SelectionRule], Selection]
 
 
 def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
-    """Return the fit of this method, its settings checked before any data are read.
+    """Check the settings of a method before any data are read, and return its fit function.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) 
 def fit_and_select(
     fit: Fit, data: Dataset, judge: SelectionRule, scale: str | None, line: str = ""
 ) -> Selection:
-    """Fit to the training rows of data, scaled, and keep those rows as they are for pictures."""
+    """Fit to the scaled training rows, and store the unscaled rows for figures."""
     began = time.perf_counter()
     judge = replace(judge, scale=scale or data.scale)
     selection = fit(data.scaled(scale).training, judge)
@@ -76,14 +75,14 @@ def fit_and_select(
 def reading_for(
     method: str, judge: SelectionRule, target_kind: str | None = None
 ) -> dict[str, Any]:
-    """Return the options of reading that a method and a rule need: see :func:`convexfs.load`."""
+    """Return the options of :func:`convexfs.load` that a method and a rule need."""
     needs = table_needs(method, target_kind)
     needs["mixed"] = needs["mixed"] and judge.takes_missing
     return needs | {"sparse": takes_sparse(method, judge)}
 
 
 def takes_sparse(method: str, judge: SelectionRule) -> bool:
-    """Whether a method and the rule that tests it take sparse samples as they are."""
+    """Return whether both the method and the rule accept sparse samples."""
     home = estimator_homes().get(method)
     takes = home is not None and getattr(home.estimator(method), "_accepts", Accepts()).sparse
     return takes and judge.rule != "knockoffs"
@@ -91,7 +90,7 @@ def takes_sparse(method: str, judge: SelectionRule) -> bool:
 
 @dataclass(frozen=True)
 class _Projecting:
-    """A projection by name, and what it says of each component: an attribute, and its meaning."""
+    """A projection by name, and the attribute that describes its components."""
 
     name: str
     model: Any
@@ -111,7 +110,7 @@ def _method(name: str, model: Any) -> Fit:
             told = f"lam = {model.lam_:.3g}: permuted labels let one feature enter on average"
             judgement = replace(judgement, lines={**judgement.lines, "penalty": told})
         if judgement.lines.get("permuted labels") == NOT_TESTED:
-            # Version 0.1 had a number under this key; it stays until the next release.
+            # Version 0.1 stored a number under this key; the next release removes it.
             judgement = replace(judgement, record={**judgement.record, "objective_pvalue": None})
         return Selection(
             name,
@@ -129,7 +128,7 @@ def _method(name: str, model: Any) -> Fit:
 
 
 def _fit_model(model: Any, data: Dataset) -> None:
-    """Fit a model; constant columns of sparse samples are reported by name here."""
+    """Fit a model, and report constant columns of sparse samples by name."""
     with warnings.catch_warnings():
         if data.is_sparse:
             warnings.filterwarnings("ignore", "constant column")
@@ -139,7 +138,7 @@ def _fit_model(model: Any, data: Dataset) -> None:
 
 
 def _knockoffs(name: str, model: Any) -> Fit:
-    """Select by the knockoffs of the features, weighed by `model`, or as usual if None."""
+    """Select by model-X knockoffs with weights of `model`, or of the default estimator if None."""
 
     def fit(data: Dataset, judge: SelectionRule) -> Selection:
         from convexfs.inference import KnockoffSelector
@@ -147,7 +146,7 @@ def _knockoffs(name: str, model: Any) -> Fit:
         made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
         made.fit(feature_frame(data), data.labels)
         lines = summary_lines(made)
-        del lines[ITS_CERTIFICATE]  # which is that of the selection
+        del lines[ITS_CERTIFICATE]  # This line repeats the certificate of the selection.
         judgement = SelectionDecision(
             np.asarray(made.get_support()),
             lines,
@@ -180,7 +179,7 @@ def _projection(made: _Projecting, settings: Mapping[str, Any], judge: Selection
             model.fit(data.X, data.y)
         except ConvexfsError:
             raise
-        except ValueError as error:  # scikit-learn's own settings
+        except ValueError as error:  # scikit-learn rejected a setting of its own estimator.
             raise InputError(f"{made.name}: {error}") from error
         return _projected(made, data)
 
@@ -188,7 +187,7 @@ def _projection(made: _Projecting, settings: Mapping[str, Any], judge: Selection
 
 
 def _projected(made: _Projecting, data: Dataset) -> Selection:
-    """Sum up a projection: weights are the metric's diagonal, if it has one in the features."""
+    """Summarise a projection; weights are the diagonal of its metric, if it has one."""
     model = made.model
     components = getattr(model, "components_", None)
     if components is None:
@@ -248,7 +247,7 @@ def _of_features(
 def _checked(
     method: str, known: Iterable[str], settings: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Return the settings and the seed, all of which the method must know."""
+    """Return the checked settings and the seed; raise for settings that the method lacks."""
     if "solver" in settings and "solver" not in known:
         solver = settings["solver"]
         raise InputError(f"{method} is computed without a solver: leave --solver {solver} out")

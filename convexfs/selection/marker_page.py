@@ -1,4 +1,4 @@
-"""The markers of every class as one page of HTML, which needs nothing else."""
+"""Build a self-contained HTML page about the markers of every class."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,12 +15,12 @@ from convexfs.study.figures import Figure
 from convexfs.study.page.assemble import Section, Table, facts, table_place, tiles
 from convexfs.study.page.sections import drawn, environment
 
-#: Features of a class in the table beside its markers, and features with points in all classes.
+#: Most features per class in the table, and most features in the scatter plots of all classes.
 BESIDE, MOST_POINTS = 50, 4000
 
 
 def markers_html(found: ClassMarkers) -> str:
-    """Return the whole page."""
+    """Return the page as HTML."""
     title = f"Markers of {len(found.parts)} classes of {page.data_name(found)}, by {found.method}"
     return page.dated_page(title, _sections(found))
 
@@ -110,7 +110,7 @@ def _features(found: ClassMarkers) -> Section:
 
 
 def _volcano(found: ClassMarkers) -> Figure | None:
-    """Draw effects over p-values, a panel for each class."""
+    """Draw a volcano plot, one panel per class."""
     most = max(MOST_POINTS // len(found.parts), 100)
     frames = [
         frame.assign(panel=name)
@@ -129,7 +129,7 @@ def _volcano(found: ClassMarkers) -> Figure | None:
 
 
 def _heat_map(found: ClassMarkers) -> Figure | None:
-    """Draw the first markers of every class in all samples."""
+    """Draw a heat map of the first markers of every class."""
     each = max(figures.MOST_ROWS // len(found.parts), 1)
     chosen = dict.fromkeys(j for part in found.parts.values() for j in order(part)[:each])
     numbers = np.array([j for j in chosen if j not in found.data.categories], dtype=int)

@@ -1,4 +1,4 @@
-"""A selection in the sentences of a methods section."""
+"""Describe a selection in the sentences of a paper's methods section."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from convexfs.methods import estimator_homes
 from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.result import SCALED, Selection
 
-#: How features were selected without a test of each.
+#: How features were selected by rules that do not test each feature.
 KEPT = {
     "top": "the heaviest, their number chosen beforehand, were selected without a test",
     "non-zero weights": "those of non-zero weight were selected, single features not tested",
@@ -24,14 +24,14 @@ KEPT = {
 }
 #: Parts of reports about reading that changed values: imputed, normalised, detection limits.
 CHANGED_VALUES = ("are missing, and filled", "are normalised", "are read as")
-#: Parameters that the text leaves out: they do not change what is found, or say how to repeat it.
+#: Parameters to leave out: they do not affect the result, or only matter for repeating it.
 QUIET = ("verbose", "n_jobs", "random_state")
 _ALIKE = "; samples were weighted by 1 minus the share of their class"
 ERROR_RATES = {"fdr": "a false discovery rate", "fwer": "a family-wise error rate"}
 
 
 def in_words(selection: Selection) -> str:
-    """Say what was done and found, to be pasted into a paper; "" of a projection."""
+    """Describe methods and results for a paper; return "" for a projection."""
     if selection.support is None or selection.judgement is None:
         return ""
     return " ".join(_sentences(selection))
@@ -69,7 +69,7 @@ def _sentences(selection: Selection) -> Iterator[str]:
 
 
 def markers_in_words(found: ClassMarkers) -> str:
-    """Say how the markers of every class were selected, to be pasted into a paper."""
+    """Describe for a paper how the markers of every class were selected."""
     part, number = next(iter(found.parts.values())), len(found.parts)
     sentences = list(_sentences(replace(part, data=found.data)))
     tests = found.tests
@@ -96,7 +96,7 @@ def markers_in_words(found: ClassMarkers) -> str:
 
 
 def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
-    """Yield what was tested, how p-values were computed, and what was selected."""
+    """Yield sentences about the test, its p-values, and the selected features."""
     rule = (
         "adjusted by max-T (Westfall and Young 1993)"
         if test.control == "fwer"

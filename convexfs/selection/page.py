@@ -1,4 +1,4 @@
-"""A selection as one page of HTML about features, which needs nothing else."""
+"""Build a self-contained HTML page about a selection."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -31,11 +31,11 @@ from convexfs.study.page.assemble import (
 from convexfs.study.page.clean import without_folders
 from convexfs.study.page.sections import drawn, environment
 
-#: Classes that have a column of the confusion matrix.
+#: Most classes in the confusion matrix.
 MOST_CLASSES = 20
-#: Names that a sentence has, and features that the table has: a page is to have at most 2 MB.
+#: Most names in a sentence and most features in the table; they keep pages below 2 MB.
 NAMED, MOST_LISTED = 12, 500
-#: What each rule does, in words.
+#: Description of each rule.
 RULES = {
     "": "as the method does by default",
     "top": "the heaviest, as many as were asked for",
@@ -48,22 +48,22 @@ RULES = {
     "stability": "features that most halves of the samples select",
     "knockoffs": "features that outweigh their knockoffs",
 }
-#: Column of a ranking of several classes.
+#: Column of rankings with several classes.
 CLASS = "class"
 NOTHING = "Nothing is selected."
-#: How the line begins of samples that were given from Python.
+#: Start of the line that repeats a selection of samples passed from Python.
 OF_DATA = "convexfs.select(data,"
 
 
 def selection_html(selection: Selection) -> str:
-    """Return the whole page."""
+    """Return the page as HTML."""
     selection = selection.with_curve()
     title = f"{_count(selection)} of {data_name(selection)}, by {selection.method}"
     return dated_page(title, _sections(selection))
 
 
 def dated_page(title: str, sections: Iterable[Section | None]) -> str:
-    """Return a page of the sections that are not None, with the time and the version."""
+    """Return a page of the sections that are not None, with date and version."""
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     found = [section for section in sections if section is not None]
     return page_html(title, found, [], convexfs.__version__, now)
@@ -141,13 +141,13 @@ def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
 
 
 def _missing(data: Dataset) -> str:
-    """Say how much is not known, where methods take that."""
+    """Describe how many values are missing, for methods that accept missing values."""
     holes = 0 if data.is_sparse else int(np.isnan(data.X).sum())
     return f"{holes:,} of {data.X.size:,} values ({holes / data.X.size:.2g})" if holes else ""
 
 
 def _verdict(selection: Selection) -> str:
-    """Say plainly what was found, by name."""
+    """State the result in one paragraph, with the names of the features."""
     support = selection.support
     if support is None:
         has = f"it has {_components(selection)}, to which all features may belong"
@@ -158,7 +158,7 @@ def _verdict(selection: Selection) -> str:
         return sentence(f"{NOTHING}{why} What is drawn below may be chance.", none=True)
     order = np.argsort(-selection.weights, kind="stable")
     names = [selection.data.full_names[j] for j in order[support[order]][:NAMED].tolist()]
-    # Set apart, as a name may turn the direction of what is written after it.
+    # Isolate names, because a name may change the text direction of what follows.
     apart = [f"<bdi>{escape(figures.short(name))}</bdi>" for name in names]
     listed = _and_more(apart, int(support.sum()))
     found = f'<p class="verdict">Selected, the heaviest first: {listed}.</p>'
@@ -172,7 +172,7 @@ def _verdict(selection: Selection) -> str:
 
 
 def sentence(text: str, *, none: bool = False) -> str:
-    """Return a paragraph in large letters; a warning if nothing was found."""
+    """Return a paragraph in large letters, as a warning if nothing was found."""
     return f'<p class="verdict{" none" if none else ""}">{escape(text)}</p>'
 
 
@@ -207,7 +207,7 @@ def _ranking(selection: Selection) -> Section:
 
 
 def _first_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the selected features, then the heaviest, as many as are listed, by weight."""
+    """Return the rows that the table shows: selected features, then those of highest weight."""
     last = ~frame["selected"].to_numpy(bool) if "selected" in frame else np.zeros(len(frame))
     chosen = np.argsort(last, kind="stable")[:MOST_LISTED]
     return frame.iloc[np.sort(chosen)].reset_index(drop=True)
@@ -216,7 +216,7 @@ def _first_rows(frame: pd.DataFrame) -> pd.DataFrame:
 def feature_columns(
     selection: Selection, frame: pd.DataFrame, meanings: Mapping[str, str] | None = None
 ) -> list[Column]:
-    """Return the columns of a ranking, with what they hold; some may have other meanings."""
+    """Return the columns of a ranking with their meanings; `meanings` overrides some."""
     test = None if selection.judgement is None else selection.judgement.test
     strict = test is not None and test.control == "fwer"
     known = (
@@ -246,7 +246,7 @@ def feature_columns(
 
 
 def _difference(selection: Selection) -> str:
-    """Say what the column of differences holds."""
+    """Describe the column of differences."""
     classes = [figures.short(name) for name in selection.data.class_names]
     means = "highest mean of a class less that of all others"
     if len(classes) == 2:
@@ -255,7 +255,7 @@ def _difference(selection: Selection) -> str:
 
 
 def own_unit(data: Dataset) -> str:
-    """Say what the numbers of the columns are."""
+    """Describe the units of the columns."""
     if LOG1P in data.told:
         return "natural logarithms of 1 + counts per million"
     return "the unit of the column"
@@ -300,7 +300,7 @@ def _interval(wrong: int, total: int) -> tuple[float, float]:
 
 
 def _no_curve(selection: Selection) -> Section | None:
-    """Say why held-out errors were not computed and, if there is one, which option does it."""
+    """Explain why held-out errors were not computed, and which option requests them."""
     if selection.support is None:
         return None
     lead = f"Held-out errors were not computed: {selection.why_no_curve()}."
@@ -308,13 +308,13 @@ def _no_curve(selection: Selection) -> Section | None:
 
 
 def _reporting(selection: Selection) -> Section | None:
-    """Return the paragraph for a paper; empty for a projection."""
+    """Return the paragraph for a paper, or nothing for a projection."""
     words = in_words(selection)
     return reporting(words) if words else None
 
 
 def reporting(words: str) -> Section:
-    """Return the section with a paragraph for a paper and the references it cites."""
+    """Return the section with a paragraph for a paper and its references."""
     lead = (
         "What was done here, in words for a methods section. The list of features belongs beside "
         "it, and so does the line that repeats it, with its seed and the versions below."
@@ -325,7 +325,7 @@ def reporting(words: str) -> Section:
 
 
 def repeating(selection: Selection) -> Section:
-    """Return the section with the line, parameters and digest that repeat a selection."""
+    """Return the section with the command, the parameters and the data digest."""
     told = [(name, _brief(value)) for name, value in selection.parameters.items()]
     line = without_folders(selection.line, [])
     body = f"<h3>Parameters</h3>{facts(told)}" if told else ""
@@ -358,6 +358,6 @@ def _components(selection: Selection) -> str:
 
 
 def data_name(selection: Selection | ClassMarkers) -> str:
-    """Return what the data are called, without the folder they lie in: it is private."""
+    """Return the name of the data without its folder, which may be private."""
     name = selection.data.name
     return Path(name).name if Path(name).is_absolute() else name

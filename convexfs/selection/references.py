@@ -1,8 +1,8 @@
-"""The publications that a methods section cites, in full."""
+"""Full references of the publications that a methods section cites."""
 
 from collections.abc import Iterable
 
-#: Full references by the names that sentences cite them by.
+#: Full references by the authors' names, as sentences cite them.
 REFERENCES = {
     "Armanfard, Reilly and Komeili": "Armanfard N, Reilly JP, Komeili M (2018). Logistic localized "
     "modeling of the sample space for feature selection and classification. IEEE Transactions on "
@@ -43,5 +43,5 @@ REFERENCES = {
 
 
 def references(text: str) -> Iterable[str]:
-    """Return the full references that a text cites, by author."""
+    """Return the full references of all citations in a text, sorted by author."""
     return [full for cited, full in REFERENCES.items() if cited in text]

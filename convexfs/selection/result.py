@@ -1,4 +1,4 @@
-"""What a method of any kind says of the features, to be read, written and looked at."""
+"""The result of a selection: weights, selected features, tests and certificate."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from convexfs.inference.selection_curves import SelectionCurve
 
-#: Folds, and seconds that fitting them may take unless they are asked for.
+#: Number of folds, and the longest time in seconds for held-out errors that were not requested.
 FOLDS, MOST_SECONDS = 5, 20.0
 _AT_WISH = "not by default with {}; --curve does it"
-#: Selected features that a line names.
+#: Most selected features that a line names.
 SHOWN = 5
-#: How the features were scaled, by scale.
+#: Description of each scaling.
 SCALED = {
     "zscore": "features standardised",
     "minmax": "features scaled to between 0 and 1",
@@ -107,11 +107,11 @@ class Selection:
         return f"<Selection by {self.method} on {data.name}: {found}; certificate {proof}>"
 
     def plot(self) -> Any:
-        """Return a matplotlib figure of the weights, the metric, or the result of the rule."""
+        """Return a matplotlib figure of the weights, the metric or the test, as the rule has it."""
         return self.picture()
 
     def ranking(self) -> "pd.DataFrame":
-        """Every feature, the heaviest first.
+        """Return all features as a table, by decreasing weight.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class Selection:
         return frame
 
     def evidence(self) -> dict[str, np.ndarray]:
-        """Return the columns beside the weights, one row per feature in the order of the data."""
+        """Return the columns beside the weights, one row per feature in data order."""
         found: dict[str, np.ndarray] = {}
         judged = self.judgement
         if judged is not None and judged.test is not None:
@@ -162,7 +162,7 @@ class Selection:
         }
 
     def curve(self) -> "SelectionCurve | None":
-        """Held-out errors: those of the rule, or new ones if that is done in seconds."""
+        """Held-out errors over the number of features; computed on demand if that takes seconds."""
         if self.judgement is None or self.held_out is None:
             return None
         if self.judgement.curve is not None:
@@ -170,7 +170,7 @@ class Selection:
         return None if self.why_no_curve() else self.held_out()
 
     def with_curve(self) -> Self:
-        """Add held-out errors to the report, if they take seconds only."""
+        """Add held-out errors to the report, if they take only seconds."""
         judged, curve = self.judgement, self.curve()
         if judged is None or curve is None:
             return self
@@ -180,7 +180,7 @@ class Selection:
         return replace(self, judgement=replace(judged, curve=curve, lines=lines))
 
     def why_no_curve(self) -> str:
-        """Say why there are no held-out errors, and what to do; nothing if there may be some."""
+        """Explain why there are no held-out errors and what to do; "" if they can be computed."""
         data = self.data
         if self.held_out is None:
             return "this rule has none; --curve is one that has"
@@ -196,7 +196,7 @@ class Selection:
         return f"{few} of the {FOLDS} samples that folds need"
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return one page about the features that needs nothing else, and write it to `path`."""
+        """Return a self-contained HTML page about the features, and write it to `path` if given."""
         from convexfs.selection.page import selection_html
         from convexfs.study.page.assemble import write_page
 

@@ -1,4 +1,4 @@
-"""Which of the weighed features are kept, by what rule, and how sure that is."""
+"""Rules that select features from weights: tests, cross-validation, stability, top k."""
 
 import math
 import warnings
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from convexfs.inference.selection_curves import SelectionCurve
     from convexfs.inference.shadow_statistics import ShadowResult
 
-#: Rules that bound an error rate, and the bound of each by default.
+#: Default level of each rule that controls an error rate.
 LEVELS = {"fdr": 0.1, "fwer": 0.05, "knockoffs": 0.2}
 #: Rules that test features against shadow columns.
 TESTS = ("", "fdr", "fwer")
-#: What a line about the certificate of a rule's own problem begins with.
+#: Label of the line about the certificate of a rule's own optimisation problem.
 ITS_CERTIFICATE = "rule's certificate"
-#: Largest p-value of held-out errors that are better than chance.
+#: Held-out errors count as better than chance up to this p-value.
 _CHANCE = 0.05
-#: Chance that a bound on the false features of several tests does not hold.
+#: Error probability of the bound on false features over several tests.
 _BOUND = 0.05
-#: Samples of the smallest class for held-out errors that nobody asked for.
+#: Fewest samples per class at which held-out errors are computed without a request.
 _FOLDS = 5
 
 
@@ -107,7 +107,7 @@ class SelectionRule:
     tell: Callable[[str], Any] | None = field(default=None, repr=False)
 
     def check(self) -> None:
-        """Raise for what cannot be asked, before any data are read."""
+        """Raise if the rule's options are invalid, before any data are read."""
         if self.rule in LEVELS:
             check_number(f"--{self.rule}", self.bound, 0, 1, open_ends=True)
         if self.rule not in TESTS and (self.permutations is not None or self.gate != 1.0):
@@ -121,7 +121,7 @@ class SelectionRule:
 
     @property
     def takes_missing(self) -> bool:
-        """Whether the rule can do with missing values and categories, if the method can."""
+        """Return whether the rule accepts missing values and categories, if the method does."""
         return self.rule != "knockoffs"
 
     @property
@@ -169,7 +169,8 @@ class SelectionRule:
         control = self.rule or "fdr"
         samples = _samples(source, data)
         smallest = self.bound if control == "fwer" else self.gate
-        if self.families > 1:  # enough also for a bound on the false features of all tests
+        # More permutations, enough for a bound on the false features of all tests.
+        if self.families > 1:
             smallest = min(self.bound, _BOUND)
         least = math.ceil(self.families / smallest) - 1
         number, drawn = self.permutations, None
@@ -201,13 +202,13 @@ class SelectionRule:
         )
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
-        """Held-out errors beside a test, where fits are fast and folds have all classes."""
+        """Compute held-out errors beside a test, if fits are fast and folds contain all classes."""
         fast = self.beside and enough_for_folds(data) and hasattr(source, "_operations")
         fast = fast and source._operations(_samples(source, data)) is not None
         return self.curve(source, data) if fast else None
 
     def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
-        """Held-out errors over the number of features, as this rule scales and groups rows."""
+        """Compute held-out errors by number of features, with this rule's scaling and groups."""
         from convexfs.inference import selection_curve
 
         X = feature_frame(data) if data.is_mixed else data.X
@@ -245,7 +246,7 @@ class SelectionRule:
         )
 
     def _few(self, source: Any, data: Dataset) -> Any:
-        """Return the method for each half; without sparse weights it selects few features."""
+        """Return the method to fit to halves; if its weights are dense, it selects few features."""
         if source._sparse and self.top is None:
             return source
         number = self.top or max(round(math.sqrt(data.n_features)), 1)
@@ -253,13 +254,13 @@ class SelectionRule:
 
 
 def _samples(source: Any, data: Dataset) -> Any:
-    """Return the samples of the fit, with missing values and categories."""
+    """Return the samples in the form that `source` was fitted to."""
     from convexfs.inference.selector_tests import unfitted_copy
 
     if not data.is_mixed:
         return data.X
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its fit has warned of them
+        warnings.simplefilter("ignore")  # The fit has already warned about these samples.
         return unfitted_copy(source)._validate(feature_frame(data), data.labels)[0]
 
 
@@ -276,7 +277,7 @@ def curve_lines(curve: "SelectionCurve", data: Dataset) -> dict[str, str]:
 
 
 def smallest_list(curve: "SelectionCurve") -> str:
-    """Return how many of the heaviest features predict as well as any number of them."""
+    """Describe the smallest number of features that predicts as well as any other."""
     if curve.pvalue > _CHANCE:
         return "none: no number of features predicts better than chance"
     features = "feature predicts" if curve.chosen == 1 else "features predict"
@@ -284,14 +285,14 @@ def smallest_list(curve: "SelectionCurve") -> str:
 
 
 def enough_for_folds(data: Dataset) -> bool:
-    """Whether there are classes of dense samples, and some of each for every fold."""
+    """Return whether the samples are dense and every class has enough for all folds."""
     if data.numeric or data.is_sparse:
         return False
     return bool(np.bincount(data.y).min() >= _FOLDS)
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:
-    """Mask of the heaviest features; constant columns come last and are never kept."""
+    """Return a mask of the features of highest weight; constant columns are never selected."""
     mask = np.zeros(len(weights), dtype=bool)
     mask[np.lexsort((-weights, constant))[:number]] = True
     return mask & ~constant

@@ -1,4 +1,4 @@
-"""A selection asked for from Python."""
+"""Select features from Python: :func:`convexfs.select`."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -131,7 +131,7 @@ def select(
 
 
 def _with_target(data: Any, values: Any) -> tuple[Any, str]:
-    """Return a DataFrame with the target as its last column, and the name of that column."""
+    """Return a DataFrame with the target as its last column, and that column's name."""
     frame = data.to_pandas() if hasattr(data, "to_pandas") else data
     if not hasattr(frame, "assign"):
         raise InputError("target is the name of a column, or for a DataFrame one value per row")
@@ -156,7 +156,7 @@ def _with_target(data: Any, values: Any) -> tuple[Any, str]:
 def _read(
     data: Any, method: str, judge: SelectionRule, reading: Mapping[str, Any]
 ) -> tuple[Dataset, str]:
-    """Return samples as a method takes them, and what a line of Python calls them."""
+    """Return samples in the form that a method needs, and the text that names them in reports."""
     known = [option.name for option in fields(ReadOptions)]
     for name in reading:
         if name not in known:

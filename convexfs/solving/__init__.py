@@ -1,1 +1,1 @@
-"""One cvxpy problem in, one Solution and one Certificate out."""
+"""Solve cvxpy problems with any solver, and return plain numbers."""

@@ -1,4 +1,4 @@
-"""What a row of the solver table holds, and how one accuracy becomes a solver's own options."""
+"""A row of the solver table, and the translation of one accuracy to solver options."""
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from convexfs.solving.backends import Needs
 
 Options = dict[str, Any]
-#: What a solver keeps of an earlier solve: its point, or only the plan of its factorisation.
+#: State that a solver keeps for warm starts: its point, or only the factorisation's structure.
 POINT, PLAN = "point", "plan"
 
 _asked: ContextVar[str] = ContextVar("asked", default=TRANSLATED)
@@ -26,7 +26,7 @@ _asked: ContextVar[str] = ContextVar("asked", default=TRANSLATED)
 
 @contextmanager
 def tolerance_mode(how: str) -> Iterator[None]:
-    """Put accuracies to solvers in this way meanwhile: TRANSLATED, RAW or OWN."""
+    """Choose inside the block how tolerances are passed: TRANSLATED, RAW or OWN."""
     token = _asked.set(how)
     try:
         yield
@@ -35,12 +35,12 @@ def tolerance_mode(how: str) -> Iterator[None]:
 
 
 def same_value(*names: str) -> Callable[[float], Options]:
-    """Return a function that gives all these options the one value."""
+    """Return a function that gives all these options the same value."""
     return lambda value: dict.fromkeys(names, value)
 
 
 def tighten(least: float = 1e-9) -> Callable[[float], float]:
-    """Ask an interior-point solver for a hundredth of the tolerance, within what it can reach.
+    """Return a function that passes a hundredth of the tolerance, but not less than `least`.
 
     It costs an iteration or two, and an answer errs by the square root of its
     gap wherever the optimum is curved, as RELIEF's weights do.
@@ -49,7 +49,7 @@ def tighten(least: float = 1e-9) -> Callable[[float], float]:
 
 
 def adaptive_tolerance(least: float, **options: int) -> Callable[[float], Options]:
-    """Ask for a hundredth of what can be gained, between `least` and 1e-4."""
+    """Return a function that passes a hundredth of the tolerance, between `least` and 1e-4."""
     return lambda gain: (
         same_value("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
     )
@@ -57,7 +57,7 @@ def adaptive_tolerance(least: float, **options: int) -> Callable[[float], Option
 
 @dataclass(frozen=True)
 class Backend:
-    """One row of the table.
+    """One row of the solver table.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Backend:
 
     @property
     def version(self) -> str:
-        """The solver's version; of one inside another package that package and its version."""
+        """Return the solver's version, or that of the package that contains it."""
         version = _version(self.package)
         return f"{self.package} {version}" if self.bundled and version else version
 
@@ -137,7 +137,7 @@ class Backend:
         return needs.cones <= (self.integer_cones if needs.integer else self.cones)
 
     def accuracy(self, tol: float) -> Options:
-        """Return the options that ask for an accuracy, in the way that is asked for now."""
+        """Return the options for an accuracy, in the current tolerance mode."""
         if _asked.get() == OWN or not self.tolerances:
             return {}
         number = tol if _asked.get() == RAW else self.translate(tol)
@@ -145,7 +145,7 @@ class Backend:
         return {self.inside: options} if self.inside else options
 
     def options(self, tol: float, time_limit: float | None = None) -> Options:
-        """Return one accuracy and one time limit in this solver's own words."""
+        """Return the solver's options for an accuracy and a time limit."""
         told = self.always | self.accuracy(tol)
         if time_limit is not None and self.limit is not None:
             told |= self.limit(time_limit)
@@ -154,7 +154,7 @@ class Backend:
 
 @cache
 def _installed(ask: Callable[[], list[str]]) -> frozenset[str]:
-    """Cache what cvxpy finds: it tries to import every missing solver, milliseconds a call."""
+    """Cache the installed solvers, because cvxpy tries to import every missing one."""
     return frozenset(ask())
 
 
@@ -187,7 +187,7 @@ _LISTED = {
     "resultFile sdpaResult numThreads convMethod domainMethod rangeMethod frvMethod rho zeroPoint "
     "backend mpfPrecision",
 }
-#: Module and name of the settings object of the others, and options that cvxpy adds.
+#: Module and name of the other solvers' settings objects, and options that cvxpy adds.
 _SETTINGS: Mapping[str, tuple[str, str, str]] = {
     "CLARABEL": ("clarabel", "DefaultSettings", "use_quad_obj"),
     "HIGHS": ("highspy", "HighsOptions", "highs_options write_model_file"),
@@ -199,7 +199,7 @@ _SETTINGS: Mapping[str, tuple[str, str, str]] = {
 
 
 def check_options(solver: str, options: Iterable[str]) -> None:
-    """Raise for an option that the solver does not know, naming the nearest one.
+    """Raise for an option that the solver does not have, and name the nearest one.
 
     >>> check_options("SCS", ["max_itres"])
     Traceback (most recent call last):
@@ -212,7 +212,7 @@ def check_options(solver: str, options: Iterable[str]) -> None:
 
 
 def _accepts(solver: str, name: str) -> bool:
-    """Ask HiGHS itself, whose settings object does not list all of its options."""
+    """Ask HiGHS itself, because its settings object does not list all options."""
     if solver != "HIGHS":
         return False
     import highspy
@@ -230,7 +230,7 @@ def _known(solver: str) -> frozenset[str]:
     module, name, more = _SETTINGS[solver]
     try:
         made: Callable[[], Any] = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError):  # another version keeps them elsewhere
+    except (ImportError, AttributeError):  # Another version keeps them elsewhere.
         return frozenset()
     own = (each for each in dir(made) if not each.startswith("_"))
     return frozenset([*own, *more.split()])

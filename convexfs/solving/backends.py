@@ -192,7 +192,7 @@ _ROWS = (
 )  # fmt: skip
 BACKENDS: dict[str, Backend] = {row.name: row for row in _ROWS}
 
-#: Solvers to prefer, by the hardest cone in the problem, in this order.
+#: Preferred solvers for the hardest cone of a problem, in this order.
 _PREFERENCE: dict[str, tuple[str, ...]] = {
     "integer": ("HIGHS", "SCIP", "SCIPY", "ECOS_BB"),
     SEMIDEFINITE: ("SCS", "CLARABEL"),
@@ -206,7 +206,7 @@ _PREFERENCE: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Needs:
-    """What a problem asks of a solver."""
+    """The cones and properties that a problem needs of a solver."""
 
     cones: frozenset[str]
     integer: bool
@@ -217,7 +217,7 @@ class Needs:
 
 
 def needs_of(problem: cp.Problem) -> Needs:
-    """Read the cones of `problem` off its expression tree, without compiling it."""
+    """Return the needs of `problem` from its expression tree, without compiling it."""
     form = ProblemForm(problem)
     cones = {_CONE_NAMES[cone] for cone in form.cones(quad_obj=True) if cone in _CONE_NAMES}
     if form.has_quadratic_objective():
@@ -226,13 +226,13 @@ def needs_of(problem: cp.Problem) -> Needs:
 
 
 def suitable(needs: Needs, installed: bool = True) -> list[str]:
-    """List the solvers that take these cones, installed ones or all."""
+    """Return the names of the solvers that take these cones, of installed ones or of all."""
     able = (row for row in BACKENDS.values() if row.takes(needs))
     return [row.name for row in able if row.installed or not installed]
 
 
 def backend(name: str) -> Backend:
-    """Return the row of an installed solver, or raise an error that says what to do."""
+    """Return the row of an installed solver, or raise an error with the remedy."""
     if name.lower() == "native":
         raise InputError(
             "native solves convexfs's own formulations, not any cvxpy problem: "
@@ -252,7 +252,7 @@ def backend(name: str) -> Backend:
 
 
 def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None = None) -> Backend:
-    """Return the row of the solver to use, checked against the problem before any work."""
+    """Return the row of the solver to use, after checking that it takes the problem."""
     if not isinstance(solver, str):
         raise InputError(f"solver must be a name such as 'CLARABEL', not {solver!r}")
     needs = needs_of(problem)
@@ -264,7 +264,7 @@ def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None =
 
 
 def check_takes(row: Backend, needs: Needs) -> None:
-    """Raise if a solver cannot take these cones, naming those that can."""
+    """Raise if a solver cannot take these cones, and name solvers that can."""
     lacking = lacking_in(row, needs)
     if lacking:
         raise SolverUnsuitable(
@@ -273,7 +273,7 @@ def check_takes(row: Backend, needs: Needs) -> None:
 
 
 def lacking_in(row: Backend, needs: Needs) -> str:
-    """Say what a problem needs that a solver cannot take; empty if it takes the problem."""
+    """Describe what a solver lacks for a problem; "" if it takes the problem."""
     if row.takes(needs):
         return ""
     if needs.integer and not row.integer_cones:

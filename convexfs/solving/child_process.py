@@ -1,4 +1,4 @@
-"""Call a solver that may abort its process in a child process, so that the caller's survives."""
+"""Call a solver in a child process, so that an abort does not end the caller."""
 
 import os
 import pickle
@@ -13,12 +13,12 @@ from typing import Any
 
 
 def can_stop() -> bool:
-    """Tell whether :func:`call_in_child` calls a child process, which it can stop."""
+    """Return whether :func:`call_in_child` uses a child process, which it can stop."""
     return hasattr(os, "fork") and not _is_worker()
 
 
 def call_in_child(function: Callable[[], Any], seconds: float | None = None) -> Any:
-    """Call a function in a forked child process, and return or raise what it returns or raises.
+    """Call a function in a forked child process; return its result or raise its exception.
 
     It is called here where processes cannot be forked, and in worker processes, whose end is
     handled by the process that started them. A child that takes longer than `seconds` is
@@ -28,7 +28,7 @@ def call_in_child(function: Callable[[], Any], seconds: float | None = None) -> 
         return function()
     receiver, sender = os.pipe()
     with warnings.catch_warnings():
-        # Python 3.12 warns of forking beside threads; the child calls nothing that uses them.
+        # Python 3.12 warns about forking with threads; the child calls nothing that uses them.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:
@@ -52,7 +52,7 @@ def call_in_child(function: Callable[[], Any], seconds: float | None = None) -> 
 
 
 def _read(pipe: Any, seconds: float | None) -> bytes:
-    """Return all that a child sends before it ends, or raise TimeoutError."""
+    """Return all that a child sends before it ends; raise TimeoutError if it takes too long."""
     if seconds is None:
         return pipe.read()
     until, parts = time.monotonic() + seconds, []
@@ -67,7 +67,7 @@ def _read(pipe: Any, seconds: float | None) -> bytes:
 
 
 def _answer(function: Callable[[], Any], receiver: int, sender: int) -> None:
-    """Call a function in the child, send what it returns or raises, and end."""
+    """Run a function in the child, send its result or exception, and exit."""
     code = 1
     try:
         os.close(receiver)
@@ -83,7 +83,7 @@ def _answer(function: Callable[[], Any], receiver: int, sender: int) -> None:
 
 
 def _picklable(error: Exception) -> Exception:
-    """Return an exception that can be sent: this one, or one that quotes it."""
+    """Return the exception if it can be pickled, else one that quotes it."""
     try:
         return pickle.loads(pickle.dumps(error))
     except Exception:
@@ -91,7 +91,7 @@ def _picklable(error: Exception) -> Exception:
 
 
 def _exit_code(child: int) -> int:
-    # Where SIGCHLD is ignored the system keeps no exit codes.
+    # If SIGCHLD is ignored, the system keeps no exit codes.
     with suppress(ChildProcessError):
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return 0

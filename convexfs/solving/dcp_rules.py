@@ -1,4 +1,4 @@
-"""Which part of a problem breaks which rule of disciplined convex programming."""
+"""Find the part of a problem that breaks a rule of disciplined convex programming (DCP)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -12,14 +12,14 @@ from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, mu
 from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.utilities import scopes
 
-#: Writes an expression, or the name of its function alone.
+#: A function that prints an expression, or only the name of its function.
 Describe = Callable[[Any], str]
-#: Letters of an expression in an error.
+#: Longest expression in an error message, in characters.
 LONGEST = 200
 
 
 def why_not_convex(problem: cp.Problem) -> str:
-    """Say in a sentence what keeps a problem from being convex by cvxpy's rules."""
+    """Explain in one sentence why a problem is not convex by cvxpy's rules."""
     if problem.is_dgp():
         return "it is a geometric program, convex in logarithms: problem.solve(gp=True) solves it"
     reasons = [*broken_rules(problem), *broken_log_log_rules(problem)]
@@ -29,7 +29,7 @@ def why_not_convex(problem: cp.Problem) -> str:
 
 
 def in_words(expression: Any) -> str:
-    """Write an expression as cvxpy prints it, with shapes in place of arrays."""
+    """Print an expression as cvxpy does, with shapes in place of arrays."""
     shapes = {
         id(constant): cp.Constant(constant.value, name=f"array{constant.shape}")
         for constant in expression.constants()
@@ -47,7 +47,7 @@ def in_words(expression: Any) -> str:
 def broken_rules(
     problem: cp.Problem, describe: Describe = in_words, dpp: bool = False
 ) -> Iterator[str]:
-    """Yield every part that is not convex by cvxpy's rules, each with the reason.
+    """Yield every part that breaks a DCP rule, with the reason.
 
     With `dpp`, parameters count as variables, as they do in parametrised programs.
     """
@@ -64,7 +64,7 @@ def broken_rules(
 
 
 def broken_log_log_rules(problem: cp.Problem, describe: Describe = in_words) -> Iterator[str]:
-    """Yield what keeps a problem in positive variables from being a geometric program (DGP)."""
+    """Yield every part that breaks a DGP rule (geometric programs), with the reason."""
     if problem.is_dgp() or not all(leaf.is_pos() for leaf in problem.variables()):
         return
     for key, _, asked in _parts(problem):
@@ -89,7 +89,7 @@ def _why_not_log_log(expression: Any, wanted: str, used: str, describe: Describe
 
 
 def _parts(problem: cp.Problem) -> Iterator[tuple[str, Any, list[tuple[Any, str, str]]]]:
-    """Yield objective and constraints, with the curvature asked of each argument, in words."""
+    """Yield objective and constraints, with the curvature that each argument must have."""
     wanted, used = "convex", "what is minimised"
     if isinstance(problem.objective, cp.Maximize):
         wanted, used = "concave", "what is maximised"
@@ -117,7 +117,7 @@ def _asked_of(constraint: Any) -> list[tuple[str, str]]:
 
 
 def curvature(expression: Any) -> str:
-    """Name the curvature in a word or two."""
+    """Return the name of an expression's curvature."""
     plain = ("constant", "affine", "convex", "concave")
     for name in (*plain, *(f"log_log_{name}" for name in plain[1:])):
         if _is(expression, name):
@@ -142,18 +142,18 @@ def _why_not(expression: Any, wanted: str, used: str, describe: Describe, dpp: b
 
 
 def _innermost(expression: Any, is_bad: Callable[[Any], bool]) -> Any:
-    """Return the first bad part that has no bad part itself."""
+    """Return the innermost bad part: a bad part without bad arguments."""
     bad = next((arg for arg in _arguments(expression) if is_bad(arg)), None)
     return expression if bad is None else _innermost(bad, is_bad)
 
 
 def _arguments(expression: Any) -> list[Any]:
-    """Arguments that are expressions; those of a partial problem or indicator are not."""
+    """Return the arguments that are expressions; partial problems and indicators have none."""
     return [arg for arg in expression.args if isinstance(arg, cp.Expression)]
 
 
 def _wrong_part(expression: Any, wanted: str, flipped: bool = False) -> tuple[Any, bool]:
-    """Return the smallest part behind sums, signs and factors that has the wrong curvature."""
+    """Return the smallest part of wrong curvature, behind sums, signs and factors."""
     if wanted == "affine" or not isinstance(expression, AffAtom):
         parts = [arg for arg in _arguments(expression) if not arg.is_affine()]
         if wanted == "affine" and isinstance(expression, AffAtom) and parts:
@@ -168,7 +168,7 @@ def _wrong_part(expression: Any, wanted: str, flipped: bool = False) -> tuple[An
 
 
 def _broken(expression: Any, describe: Describe, dpp: bool) -> str:
-    """Name the rule broken by an expression whose arguments keep them all."""
+    """Describe the rule that an expression breaks if all its arguments are valid."""
     shown = describe(expression)
     moving = "variables or parameters" if dpp else "variables"
     if isinstance(expression, AddExpression):
@@ -204,7 +204,7 @@ def _broken(expression: Any, describe: Describe, dpp: bool) -> str:
 
 
 def _inverse(expression: Any, dpp: bool) -> str:
-    """Say what a quotient may be written as instead."""
+    """Suggest how to rewrite a quotient."""
     numerator, denominator = expression.args
     if dpp and not denominator.variables():
         return ": make the inverse a separate parameter"
@@ -212,7 +212,7 @@ def _inverse(expression: Any, dpp: bool) -> str:
 
 
 def _one_factor(expression: Any, dpp: bool) -> str:
-    """Say what a product may be written as instead."""
+    """Suggest how to rewrite a product."""
     left, right = expression.args
     if dpp and not (left.variables() and right.variables()):
         return ": make the product of the parameters a separate parameter"
@@ -244,7 +244,7 @@ def _composition(expression: Any, describe: Describe) -> str:
 
 
 def _other_curvature(expression: Any) -> str:
-    """Name the wider discipline that admits an expression, if there is one."""
+    """Return the wider discipline (DGP or DQCP) that admits an expression, if any."""
     for kind, words in (("quasiconvex", "quasiconvex, which DQCP admits"),
                         ("quasiconcave", "quasiconcave, which DQCP admits"),
                         ("log_log_convex", "log-log convex, which DGP admits"),

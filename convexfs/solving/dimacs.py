@@ -21,20 +21,20 @@ from cvxpy.constraints import PSD, SOC, NonNeg, SvecPSD, Zero
 from convexfs.records import ConePoint
 from convexfs.solving.solve import OBSERVER
 
-#: Places of the entries of a triangle, upper or lower, column by column.
+#: Positions of the entries of a triangle, upper or lower, column by column.
 _TRIANGLES = (np.tril_indices, np.triu_indices)
 
 
 @dataclass
 class Measured:
-    """The six errors of the last point; None if it has none."""
+    """The six errors of the last point; None if they are undefined."""
 
     errors: list[float] | None = None
 
 
 @contextmanager
 def measured_errors() -> Iterator[Measured]:
-    """Measure the errors of points that solvers return meanwhile."""
+    """Measure the errors of all points that solvers return inside the block."""
     measured = Measured()
 
     def observe(program: Any, point: ConePoint) -> None:
@@ -71,7 +71,7 @@ def dimacs_errors(program: Any, point: ConePoint) -> list[float] | None:
     margins = (_product(above, x - low), _product(below, high - x))
     primal = 0.5 * x @ curved + q @ x
     dual = -0.5 * x @ curved - b @ y + _product(above, low) - _product(below, high)
-    # Solvers differ in which triangle of a semidefinite matrix they have: the right one fits.
+    # Solvers store different triangles of a semidefinite matrix; use the one that fits.
     equal, outside, dual_outside = min(
         (_violations(program.constraints, slack, y, indices) for indices in _TRIANGLES), key=sum
     )
@@ -90,7 +90,7 @@ def dimacs_errors(program: Any, point: ConePoint) -> list[float] | None:
 
 
 def _cone_by_cone(constraints: list[Any]) -> np.ndarray:
-    """Return the places of rows in cvxpy's order such that second-order cones are one by one.
+    """Return the row order that puts the rows of each second-order cone together.
 
     cvxpy's rows of several cones begin with all their first entries; programs that it has
     formatted for a solver, and what is computed here, have one cone after the other.
@@ -107,7 +107,7 @@ def _cone_by_cone(constraints: list[Any]) -> np.ndarray:
 
 
 def _signed(program: Any, y: np.ndarray) -> list[np.ndarray]:
-    """Return the multipliers with either sign of those of equations, which solvers choose."""
+    """Return the multipliers with both signs for equations, because solvers differ in it."""
     other, start = y.copy(), 0
     for constraint in program.constraints:
         if isinstance(constraint, Zero):
@@ -121,14 +121,14 @@ def _ends(bounds: Any, size: int) -> np.ndarray:
 
 
 def _product(multipliers: np.ndarray, values: np.ndarray) -> float:
-    """Return a scalar product; a bound that is not there has the multiplier 0."""
+    """Return a scalar product in which infinite bounds with multiplier 0 count as 0."""
     return float(multipliers @ np.where(multipliers > 0, values, 0.0))
 
 
 def _violations(
     constraints: list[Any], slack: np.ndarray, y: np.ndarray, triangle: Callable[..., Any]
 ) -> tuple[float, float, float]:
-    """Return the norm of the equations, and how far slack and multipliers are out of their cones.
+    """Return the norm of the equations' residuals, and cone violations of slack and multipliers.
 
     The distance is minus the least eigenvalue, as DIMACS has it; `triangle` gives the places of
     the entries of semidefinite matrices.
@@ -146,7 +146,7 @@ def _violations(
 
 
 def _least(constraint: Any, values: np.ndarray, triangle: Callable[..., Any]) -> float:
-    """Return the least eigenvalue of some values in the algebra of their cone."""
+    """Return the least eigenvalue of values in the Jordan algebra of their cone."""
     if isinstance(constraint, SOC):
         count = len(constraint.cone_sizes())
         cones = values.reshape(count, -1)

@@ -1,8 +1,8 @@
-"""Solve compiled problems by the solvers' own interfaces, here or in other Python environments.
+"""Call solvers by their own interfaces, in this or another Python environment.
 
-cvxpy compiles a problem and reads the answer as always; between the two, cvxpy's interface to the
-solver is replaced by :mod:`convexfs.solving.direct_calls`. Times are then those of the solver's
-setup and solve alone.
+cvxpy compiles a problem and reads the solution as always. Between the two, cvxpy's interface to the
+solver is replaced by :mod:`convexfs.solving.direct_calls`. The measured times are then those of the
+solver's setup and solve alone.
 """
 
 import json
@@ -23,13 +23,13 @@ from convexfs.errors import InputError, SolverUnsuitable
 from convexfs.solving import direct_calls
 from convexfs.solving.direct_calls import SOLVERS, VERSIONS
 
-#: Seconds that another interpreter may take to start and to read a program.
+#: Seconds that another interpreter gets for starting and for reading a program.
 START_SECONDS = 20.0
-#: Variables that keep linear algebra to one thread.
+#: Environment variables that limit linear algebra to one thread.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
 )
-#: OSQP's codes for its words, which differ between its versions.
+#: OSQP's status codes by status, which differ between its versions.
 _OSQP_CODES = {
     "solved": 1, "solved inaccurate": 2, "primal infeasible": 3, "primal infeasible inaccurate": 4,
     "dual infeasible": 5, "dual infeasible inaccurate": 6, "maximum iterations reached": 7,
@@ -41,13 +41,13 @@ _call: ContextVar[Call | None] = ContextVar("call", default=None)
 
 
 def direct_call() -> Call | None:
-    """Return the function that calls solvers now; None if cvxpy does."""
+    """Return the function that calls solvers now; None if cvxpy calls them."""
     return _call.get()
 
 
 @contextmanager
 def called_directly(python: Path | None = None) -> Iterator[None]:
-    """Call solvers by their own interfaces meanwhile, in this interpreter or in another one."""
+    """Call solvers by their own interfaces inside the block, here or in another interpreter."""
 
     def call(
         solver: str, data: Mapping[str, Any], options: Mapping[str, Any], seconds: float | None
@@ -72,7 +72,7 @@ def called_directly(python: Path | None = None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Environment:
-    """Another Python environment: its interpreter, and the versions of the solvers it has."""
+    """Another Python environment: its interpreter and the versions of its solvers."""
 
     name: str
     python: Path
@@ -80,7 +80,7 @@ class Environment:
 
 
 def find_environment(name: str, python: str | Path) -> Environment:
-    """Return an environment, its interpreter asked for the solvers it has."""
+    """Return an environment after asking its interpreter for its solvers."""
     from convexfs.solving.backends import BACKENDS
 
     path = Path(python).expanduser().absolute()
@@ -99,7 +99,7 @@ def find_environment(name: str, python: str | Path) -> Environment:
 
 
 def _ask(python: Path, request: bytes, seconds: float | None, *words: str) -> bytes:
-    """Return what the script of direct calls answers in another interpreter."""
+    """Run the script of direct calls in another interpreter, and return its answer."""
     command = [str(python), "-I", direct_calls.__file__, *words]
     limit = None if seconds is None else seconds + START_SECONDS
     try:
@@ -115,7 +115,7 @@ def _ask(python: Path, request: bytes, seconds: float | None, *words: str) -> by
 
 
 def plain_program(solver: str, data: Mapping[str, Any]) -> direct_calls.Program:
-    """Return what cvxpy has compiled for a solver as one program in plain arrays."""
+    """Convert the program that cvxpy compiled for a solver to plain arrays."""
     if solver not in SOLVERS:
         raise SolverUnsuitable(f"{solver} is not called directly: {', '.join(SOLVERS)} are")
     dims = data["dims"]
@@ -148,14 +148,14 @@ def plain_program(solver: str, data: Mapping[str, Any]) -> direct_calls.Program:
 
 
 def _columns(matrix: Any) -> sparse.csc_matrix:
-    """Return a matrix with indices of 32 bits, which all solvers take."""
+    """Return a matrix with 32-bit indices, which all solvers accept."""
     found = sparse.csc_matrix(matrix)
     found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
     return found
 
 
 def as_returned(solver: str, answer: direct_calls.Answer) -> Any:
-    """Return an answer as the solver's own interface would, for cvxpy to read."""
+    """Convert an answer to the form that cvxpy expects from the solver's own interface."""
     x, y = (None if answer.get(n) is None else np.asarray(answer[n]) for n in ("x", "y"))
     given = {"x": x, "y": y, "ray": answer.get("ray")}
     return _RETURNED[solver](SimpleNamespace(**{"setup": None, **answer, **given}))

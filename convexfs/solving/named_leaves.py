@@ -1,4 +1,4 @@
-"""A problem as users read and change it: named parameters, named constants, its solution in it."""
+"""Name the parameters and constants of a problem, and fill in its solution."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 
 def with_parameters(build: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `build` takes of the offered values, its scalars as named Parameters.
+    """Return the arguments of `build` among the offered values, with scalars as named Parameters.
 
     Those arguments become Parameters whose annotation allows it.
     """
@@ -27,7 +27,7 @@ def with_parameters(build: Callable[..., Any], offered: Mapping[str, Any]) -> di
 
 
 def letter_of(argument: inspect.Parameter) -> str:
-    """Return what an argument is called in a formula: its name, or the letter it is annotated with.
+    """Return an argument's symbol in formulas: its name, or its annotated letter.
 
     >>> from typing import Annotated
     >>> def build(max_features: Annotated[float, "alpha"], lam: float): ...
@@ -38,7 +38,7 @@ def letter_of(argument: inspect.Parameter) -> str:
 
 
 def parameter(name: str, value: float) -> cp.Parameter:
-    """Return a scalar Parameter of this value, which may later be any of the same sign."""
+    """Return a scalar Parameter with this value; later values must have the same sign."""
     return cp.Parameter(name=name, value=float(value), nonneg=value >= 0, nonpos=value < 0)
 
 
@@ -58,13 +58,13 @@ def name_constants(problem: cp.Problem, values: Mapping[str, Any]) -> None:
             continue
         for name, array in arrays.items():
             if np.shape(array) == np.shape(value) and np.array_equal(array, value):
-                # cvxpy takes a name only where the constant is made, which is inside an operator.
+                # cvxpy sets names only when a constant is made, which happens inside an operator.
                 constant._name = name
                 break
 
 
 def fill(problem: cp.Problem, primal: Mapping[str, Any]) -> bool:
-    """Give the variables these values, and those that an equation defines theirs.
+    """Assign values to the variables, and compute variables that an equation defines.
 
     Returns whether all variables have a value. A problem of which some have none is left
     without values.
@@ -83,7 +83,7 @@ def fill(problem: cp.Problem, primal: Mapping[str, Any]) -> bool:
 
 
 def _define(constraint: Any) -> None:
-    """Give the left side of an equation, if it is a variable without a value, its right side's."""
+    """If the left side of an equation is a variable without a value, assign the right side."""
     if not isinstance(constraint, Equality):
         return
     left, right = constraint.args
@@ -92,7 +92,7 @@ def _define(constraint: Any) -> None:
 
 
 def unstated(defaults: list[Any], rows: Sequence[Any], variable: cp.Variable) -> list[str]:
-    """Return the labels of those `defaults` that no row among `rows` states again.
+    """Return the labels of the `defaults` that no constraint in `rows` repeats.
 
     Rows are compared as affine inequalities of `variable`; others are taken to state nothing.
     """
@@ -108,7 +108,7 @@ def unstated(defaults: list[Any], rows: Sequence[Any], variable: cp.Variable) ->
 
 
 def _half_spaces(row: Any, variable: cp.Variable) -> list[tuple[np.ndarray, float]]:
-    """Return slopes a, of length 1, and bounds b of the half-spaces ``a'x <= b`` of a row."""
+    """Return unit normals a and bounds b of a constraint's half-spaces ``a'x <= b``."""
     if not isinstance(row, Inequality | Equality) or not row.expr.is_affine():
         return []
     if {each.id for each in row.variables()} != {variable.id}:

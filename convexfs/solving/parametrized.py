@@ -1,10 +1,10 @@
-r"""One parametrised problem solved for many values: compiled once, then only written into.
+r"""Compile a parametrised problem once, and solve it for many parameter values.
 
-cvxpy canonicalises a DPP problem once, but applies its parameters by sparse products that
-take longer than a small program's solution. Every number of such a program is mostly
-affine in one entry of one parameter, :math:`a + s\,\theta_i`: probes with random values
-determine a, s and i, one more verifies them, and later values go straight into the solver's
-arrays. Where the check fails cvxpy applies the parameters, as it always does.
+cvxpy compiles a DPP problem once, but applies its parameters by sparse products that take longer
+than solving a small program. Most numbers of such a program are affine in one entry of one
+parameter, :math:`a + s\\,\\theta_i`. Probes with random values determine a, s and i, another probe
+verifies them, and later values are written directly into the solver's arrays. If the check fails,
+cvxpy applies the parameters.
 """
 
 from collections.abc import Mapping
@@ -21,15 +21,15 @@ from convexfs.errors import InputError
 from convexfs.records import ERROR
 from convexfs.solving.backends import backend, check_takes, needs_of
 
-#: Numbers of a compiled program are taken for 0, or for whole, when this close.
+#: Numbers of a compiled program this close to 0, or to an integer, are rounded.
 ROUNDING = 1e-9
-#: Statuses that may come with a useful point; the caller verifies it.
+#: Statuses that may come with a useful point; the caller verifies the point.
 WITH_POINT = (*cvxpy_settings.SOLUTION_PRESENT, cvxpy_settings.USER_LIMIT)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A solver's status, and its point by the variables' names (empty if it has none)."""
+    """A solver's status, and its point by variable name (empty if it has none)."""
 
     status: str
     primal: Mapping[str, np.ndarray]
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where parameters went in one array of the compiled program."""
+    """The positions of parameters in one array of the compiled program."""
 
     array: str
     entries: np.ndarray
@@ -51,7 +51,7 @@ class _Places:
 
 
 class CompiledProblem:
-    """`problem` compiled for `solver`; :meth:`solve` takes its parameters by name.
+    """A `problem` compiled for `solver`; :meth:`solve` takes parameters by name.
 
     It keeps nothing of one solve for the next: a warm start lives in the `memory` that
     the caller hands over, a dict, empty at first.
@@ -76,7 +76,7 @@ class CompiledProblem:
 
     @property
     def written(self) -> bool:
-        """Whether values are written into the arrays, or applied by cvxpy."""
+        """Return whether values are written directly, or applied by cvxpy."""
         return self.places is not None
 
     def solve(
@@ -85,12 +85,12 @@ class CompiledProblem:
         options: Mapping[str, Any],
         memory: dict[str, Any] | None = None,
     ) -> Answer:
-        """Solve at these values; whatever a solver does wrong is an answer too."""
+        """Solve with these parameter values; solver errors are returned as a status."""
         try:
-            # A copy, because SCIP's interface replaces a matrix by one of another kind.
+            # Copy, because SCIP's interface replaces a matrix by one of another type.
             data = dict(self._filled(values))
             if memory is not None:
-                # Updates compare with the arrays of last time: they must be others.
+                # Solvers compare updates with the arrays of the last call, so pass new arrays.
                 data = {name: _copied(part) for name, part in data.items()}
             solver = self._chain.solver
             raw = solver.solve_via_data(data, memory is not None, False, dict(options), memory)
@@ -140,7 +140,7 @@ class CompiledProblem:
 
 
 def _places(name: str, probes: list[np.ndarray], thetas: list[np.ndarray]) -> _Places | None:
-    """Tell which parameter moves each of the entries that moved between probes; None if unsure."""
+    """Find the parameter entry that each changed number depends on; None if uncertain."""
     if len({probe.shape for probe in probes}) > 1:
         return None
     v0, v1, v2, v3 = probes
@@ -149,7 +149,7 @@ def _places(name: str, probes: list[np.ndarray], thetas: list[np.ndarray]) -> _P
     if not len(moved):
         return _Places(name, moved, moved, v0[moved], v0[moved]) if (v3 == v0).all() else None
     rise = (v1 - v0)[moved]
-    # The same quotient for a number and for the parameter it is affine in.
+    # A number and the parameter it is affine in change by the same ratio.
     known = (t1 - t0) / (t2 - t0)
     order = np.argsort(known)
     known = known[order]
@@ -200,7 +200,7 @@ def compile_problem(
     key = cache.make_key(solver, False, False, None)
     if key != cache.key or cache.solving_chain.solver_context.solver_supports_bounds:
         chain: Any = resolve_and_build_chain(problem, solver)
-        # All reductions of the chain read this one record.
+        # All reductions of the chain read this record.
         chain.solver_context.solver_supports_bounds = False
         cache.invalidate()
         cache.key, cache.solving_chain = key, chain

@@ -1,4 +1,4 @@
-"""Solve one cvxpy problem with one backend and bring back plain numbers."""
+"""Solve one cvxpy problem with one solver, and return plain numbers."""
 
 import logging
 import time
@@ -25,20 +25,20 @@ from convexfs.solving.parametrized import compile_problem
 
 log = logging.getLogger(__name__)
 
-#: Entered around every call of a solver, by whoever measures it.
+#: Contexts to enter around every solver call, for measurements.
 AROUND: ContextVar[Callable[[], AbstractContextManager[Any]]] = ContextVar(
     "around", default=nullcontext
 )
-#: Given every compiled program and the point that a solver returned, by whoever measures it.
+#: Functions that receive every compiled program and the returned point, for measurements.
 OBSERVER: ContextVar[Callable[[Any, ConePoint], None] | None] = ContextVar("observer", default=None)
-#: Where a problem keeps the structure of the program that its solver has kept.
+#: Attribute of a problem with the sparsity structure of its solver's stored program.
 _STRUCTURE = "structure"
 _kept: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
 def warm_starts() -> Iterator[None]:
-    """Let each solve meanwhile start from what the solver keeps of the one before.
+    """Let each solve inside the block start from the solver's state of the previous one.
 
     Both must be of one structure and with one solver; see ``warm`` in the solver table.
     """
@@ -58,7 +58,7 @@ def solve(
     verbose: bool = False,
     warm_start: bool = False,
 ) -> Solution:
-    """Solve any DCP `problem`; a failure is a Solution too, with its reason.
+    """Solve a DCP problem; if the solver fails, return a Solution with the reason.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def solve(
         solve_seconds = time.perf_counter() - compiled
         cpu_seconds = None
         answer = {"status": TIMEOUT, "failure": f"{row.name} was {late}, its time limit"}
-    # Solvers raise TypeError, ValueError, SolverError and their own classes; the panics of those
-    # written in Rust are no Exceptions.
+    # Solvers raise TypeError, ValueError, SolverError and their own classes. Panics of solvers
+    # written in Rust do not derive from Exception.
     except BaseException as failure:
         clear(problem)
         log.warning("%s failed: %s", row.name, failure)
@@ -152,14 +152,14 @@ def solve(
 
 
 def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:
-    """Return what a function returns, the seconds it took, and those of the processor."""
+    """Return a function's result, its wall seconds and its CPU seconds."""
     began, cpu_began = time.perf_counter(), time.process_time()
     returned = function(*arguments)
     return returned, time.perf_counter() - began, time.process_time() - cpu_began
 
 
 def _refuse_nan(data: Mapping[str, Any]) -> None:
-    """Raise if a number of the compiled problem is NaN: solvers abort, hang or return anything."""
+    """Raise if the compiled problem contains NaN, on which solvers may abort or hang."""
     for part in data.values():
         numbers = part.data if issparse(part) else part
         floats = isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f"
@@ -168,12 +168,12 @@ def _refuse_nan(data: Mapping[str, Any]) -> None:
 
 
 def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any], warm_start: bool) -> bool:
-    """Give `problem` what the solver kept of an earlier solve; return whether there is any."""
+    """Restore the solver's state of an earlier solve; return whether there is one."""
     kept = _kept.get()
     if kept is None and not warm_start:
         return False
-    # cvxpy compares the number of entries only: with others in their places it would solve
-    # a mixture of both programs.
+    # cvxpy only compares the number of entries. If their positions differ, it would solve a mixture
+    # of both programs.
     structure = [solver, *(_places(part) for part in data.values() if issparse(part))]
     if kept is None:
         if problem._solver_cache.get(_STRUCTURE) != structure:
@@ -191,7 +191,7 @@ def _places(matrix: Any) -> tuple[Any, ...]:
 
 
 def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the user's options over the translated ones; options that are dicts are joined."""
+    """Merge the user's options over the translated ones; nested dicts are merged too."""
     if not isinstance(own, Mapping):
         raise InputError(f"solver_options must be a dict of options, not {type(own).__name__}")
     if "use_quad_obj" in own:
@@ -204,7 +204,7 @@ def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
 
 
 def clear(problem: cp.Problem) -> None:
-    """Forget every value an earlier solve left in `problem`."""
+    """Delete all values that an earlier solve left in `problem`."""
     for variable in problem.variables():
         variable.save_value(None)
     for constraint in problem.constraints:
@@ -240,7 +240,7 @@ def _refuse_twins(what: str, names: list[str]) -> None:
 
 
 def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any) -> dict[str, Any]:
-    """Return status, point and multipliers, with `problem` filled as cvxpy would."""
+    """Return status, point and multipliers, and fill `problem` as cvxpy does."""
     answer = chain.invert(raw, inverse)
     found: dict[str, Any] = {"status": answer.status, **_effort(answer.attr, raw)}
     if answer.status in cvxpy_settings.SOLUTION_PRESENT + cvxpy_settings.INF_OR_UNB:
@@ -252,7 +252,7 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
         found |= {
             "primal": _primal(problem),
             "dual": _dual(problem),
-            # As unpack has computed it, of the objective at the point.
+            # unpack computed it as the objective at the point.
             "objective": np.real(np.asarray(problem.value)).item(),
             "cone": point,
         }
@@ -265,14 +265,14 @@ def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
     setup = attributes.get(cvxpy_settings.SETUP_TIME) or getattr(info, "setup_time", None)
     return {
         "iterations": attributes.get(cvxpy_settings.NUM_ITERS, getattr(info, "iter", None)),
-        # Solvers that were built without a clock say 0.
+        # Solvers that were built without a clock report 0.
         "clock_seconds": _clock(attributes.get(cvxpy_settings.SOLVE_TIME)),
         "setup_seconds": setup or None,
     }
 
 
 def _clock(told: Any) -> float | None:
-    """Return the seconds that a solver reports as a plain number; None if there are none."""
+    """Return the seconds that a solver reports as a number; None if there are none."""
     return float(told) if told else None
 
 
@@ -285,7 +285,7 @@ def _dense(value: Any) -> np.ndarray:
 
 
 def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
-    """Return the multipliers by their constraint's label, or by its position."""
+    """Return the multipliers by constraint label, or by position."""
     named = {}
     for position, constraint in enumerate(problem.constraints):
         label = constraint.label or str(position)
@@ -296,12 +296,12 @@ def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
 
 
 def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | None:
-    """Return the vectors of the cone program, multipliers in the row order of ``A x + b``."""
+    """Return the vectors of the cone program, with multipliers in the row order of ``A x + b``."""
     program = data.get(cvxpy_settings.PARAM_PROB)
     if program is None:
         return None
     answer = chain.solver.invert(raw, inverse[-1])
-    # SCIP appends its own variables to those of the program.
+    # SCIP appends auxiliary variables to those of the program.
     x = np.ravel(next(iter(answer.primal_vars.values())))[: program.x.size]
     duals = answer.dual_vars or {}
     returned = all(duals.get(constraint.id) is not None for constraint in program.constraints)
@@ -312,7 +312,7 @@ def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | N
 
 
 def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
-    """Put multipliers into row order; cvxpy has them one cone after the other.
+    """Reorder multipliers from cvxpy's order, cone after cone, to row order.
 
     Rows of a second-order cone are all t, then X cone by cone; those of
     three-dimensional cones are all first entries, all second, all third.
@@ -327,6 +327,6 @@ def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
 
 
 def solve_tiny_program(solver: str) -> None:
-    """Solve a linear program of one variable, so that what a solver loads at first use is there."""
+    """Solve a linear program of one variable, so that the solver's libraries are loaded."""
     x = cp.Variable()
     solve(cp.Problem(cp.Minimize(x), [x >= 1]), solver)

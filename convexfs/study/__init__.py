@@ -1,1 +1,1 @@
-"""Studies: solvers compared on the same problems, and the tables that come of it."""
+"""Studies: compare solvers on the same problems, and make tables, figures and pages."""

@@ -37,7 +37,7 @@ from convexfs.errors import ConvexfsError, InputError, check_regular_file
 MANIFEST, REQUIREMENTS = "manifest.json", "requirements.txt"
 PROBLEMS, DATA = "problems", "data"
 KIND, VERSION = "convexfs comparison", 1
-#: What an archive may hold, unpacked.
+#: Limits of an archive's content, after decompression.
 MOST_BYTES, MOST_FILES, MOST_MANIFEST_BYTES = 2 * 10**9, 10_000, 10**7
 _PLACES = re.compile(rf"({PROBLEMS}|{DATA})(/[^/\\:\x00-\x1f\x7f]{{1,150}}){{1,12}}")
 _CHUNK = 1 << 20
@@ -45,7 +45,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Contents:
-    """The files of an archive that has been unpacked, and what its manifest says."""
+    """The files of an unpacked archive, and its manifest."""
 
     folder: Path
     studies: list[dict[str, Any]]
@@ -111,7 +111,7 @@ def _told(text: bytes) -> dict[str, Any]:
 def _files(
     studies: list[dict[str, Any]], digests: dict[str, str], more: list[Path]
 ) -> dict[Path, str]:
-    """Return the name in the archive of every file it is to hold."""
+    """Map every file of the archive to its name there."""
     problems = {Path(own["path"]): own["sha256"] for study in studies for own in study["files"]}
     for path, sha256 in problems.items():
         if not path.is_file() or _told(path.read_bytes())["sha256"] != sha256:
@@ -143,7 +143,7 @@ def _data_file(spec: str, data_dir: str | None, digests: dict[str, str]) -> Path
 
 
 def _has_digest(spec: str, data_dir: str | None, digest: str) -> bool:
-    """Whether data are those compared on, their target read as classes or as numbers."""
+    """Return whether data have this digest, with the target read as classes or as numbers."""
     found = set()
     for kind in (None, NUMBERS):
         with suppress(InputError):
@@ -152,7 +152,7 @@ def _has_digest(spec: str, data_dir: str | None, digest: str) -> bool:
 
 
 def _placed(study: dict[str, Any], files: dict[Path, str]) -> dict[str, Any]:
-    """Return a study in which files go by their names in the archive."""
+    """Return a study whose file paths are replaced by names in the archive."""
     data_dir = study["reading"]["data_dir"]
     told = [
         own
@@ -173,13 +173,13 @@ def _requirements(environments: list[dict[str, Any]]) -> str:
 
 
 def _whole(store: Path) -> bytes:
-    """Return a store as one file, with what lies in its journal."""
+    """Return a store as one file, with the content of its journal included."""
     with ExitStack() as held, closing(connect(*readable(store, held))) as source:
         return source.serialize()
 
 
 def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BYTES) -> Contents:
-    """Unpack an archive into a folder that is not there yet, or holds the same.
+    """Unpack an archive into a folder that does not exist yet or holds the same files.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BY
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{archive}: cannot be unpacked into {folder} ({reason})") from error
-    # What zipfile and the packages that unpack raise about bytes that are none of theirs.
+    # zipfile and the decompressors raise these for invalid bytes.
     except Exception as error:
         raise InputError(f"{archive}: is no archive of convexfs, or damaged ({error})") from error
     return Contents(folder, manifest["studies"], manifest["environments"])
@@ -255,7 +255,7 @@ def _manifest(archive: Path, opened: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _checked_study(study: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """Return what is used of a study; raise ValueError where it names what is not there."""
+    """Return the checked fields of a study; raise ValueError if a named file is missing."""
     files = []
     for own in study["files"]:
         data = [(str(spec), str(name)) for spec, name in own["data"]]
@@ -273,7 +273,7 @@ def _checked_study(study: dict[str, Any], names: set[str]) -> dict[str, Any]:
 def _unpack(
     archive: Path, opened: zipfile.ZipFile, name: str, told: tuple[str, int], target: Path
 ) -> None:
-    """Write one file if it matches the manifest; existing files stay."""
+    """Write one file if its bytes match the manifest; existing files stay unchanged."""
     sha256, size = told
     if target.is_file() and _told(target.read_bytes())["sha256"] == sha256:
         return

@@ -19,7 +19,7 @@ _PRINTED = {"share": ".1%", "seconds": ".3g", "number": ".3g", "residual": ".0e"
 
 
 class On(Flag):
-    """Where a column is shown; the page shows the others on demand."""
+    """Where a column is shown; the page shows hidden columns on demand."""
 
     DEMAND = 0
     TERMINAL = auto()
@@ -43,7 +43,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """The label, or else the name in words without its unit."""
+        """Return the label, or else the name in words without its unit."""
         return self.label or self.name.replace("_", " ").removesuffix(" seconds")
 
     def printed(self, value: Any) -> str:
@@ -87,7 +87,7 @@ OBJECTIVE_ERROR = Column(
 
 DIMACS = Column("dimacs_error", "residual", "largest of the six DIMACS errors", "DIMACS")
 
-#: Of every solver at every settings.
+#: Columns of the summary: one row per solver and settings.
 SUMMARY = (
     SETTINGS, SOLVER, SUCCESS,
     Column("undecided", "count", "neither proven nor refuted; charged their own seconds"),
@@ -111,13 +111,13 @@ SUMMARY = (
     replace(ERROR, meaning="median of the solved"),
     replace(DIMACS, meaning="largest of the six DIMACS errors, median of the solved", on=On.PAGE),
 )
-#: The options of every solver, at every setting.
+#: Columns of the solver options: one row per solver and settings.
 TOLD = (
     SETTINGS, SOLVER, Column("solver_version", label="version"),
     Column("told", "long", "options by the solver's own names; empty: its defaults"),
     Column("tasks", "count"),
 )
-#: Of every solver and accuracy, whatever was asked for to get there.
+#: Columns of time to accuracy: one row per solver and verified accuracy.
 ACHIEVED = (
     Column("target", "residual", "largest verified residual", "accuracy"), CLASS, SOLVER,
     Column("instances", "count", "problems it can take"),
@@ -129,24 +129,24 @@ ACHIEVED = (
     Column("times_best_unshifted", "number", "the same without the shift", "unshifted"),
     Column("at", "text", "settings that got there most often", "by asking for"),
 )
-#: The instances that solvers are compared on.
+#: Columns of the table of instances.
 SCOPE = (
     SETTINGS, CLASS,
     Column("scope", "text", "all instances of the class, or those with a native twin"),
     Column("instances", "count"),
 )
-#: Of every solver that takes all instances of a scope.
+#: Columns of the ranking: one row per solver that takes all instances of a scope.
 RANKING = (
     *SCOPE[:3], replace(SCOPE[3], on=On.DEMAND), Column("rank", "count"), SOLVER, SOLVED, SUCCESS,
     SECONDS, replace(LOW, on=On.DEMAND), replace(HIGH, on=On.DEMAND), *LEAD,
     replace(MEAN_ERROR, on=On.DEMAND),
 )
-#: Of every scope.
+#: Columns of the leaders: one row per scope.
 LEADERS = (
     *SCOPE, Column("fastest"), SECONDS, Column("second"), *LEAD,
     Column("most_accurate"), MEAN_ERROR,
 )
-#: Of every public instance of which something is published.
+#: Columns of public instances with published results.
 PUBLISHED = (
     Column("set"), INSTANCE,
     Column("published", "text", "optimum, or the status of an instance without one"),
@@ -157,7 +157,7 @@ PUBLISHED = (
     Column("contradicting", "bad", "solved here, but against what is published"),
     Column("solvers", "text", "whose tasks these are"),
 )
-#: Of every wrong claim, and of those of a solver together.
+#: Columns of wrong claims, one row each, and of their counts per solver.
 CLAIMS = (
     SOLVER, SETTINGS, STATUS, INSTANCE, Column("claims", "count", "number of repeats"),
     *RESIDUALS, OBJECTIVE_ERROR,
@@ -169,11 +169,11 @@ CLAIMANTS = (
     replace(RESIDUALS[0], meaning="the largest, as gap and objective off"),
     RESIDUALS[3], OBJECTIVE_ERROR, EXAMPLE,
 )
-#: Of messages that are alike.
+#: Columns of failure reasons, grouped by message.
 REASONS = (
     OUTCOME, Column("solvers"), Column("tasks", "count"), Column("message", "long"), EXAMPLE,
 )
-#: Of every task, beside other columns of the store, which go by their names.
+#: Columns of every task, beside columns of the store, which keep their names.
 ROWS = (
     PROBLEM, DATA, Column("hyper", "code", label="hyper-parameters"), CLASS, SETTINGS, SOLVER,
     Column("repeat", "count"), OUTCOME, Column("objective", "number"),
@@ -199,7 +199,7 @@ ROWS = (
     Column("charged_seconds", "seconds", "of the solve; if the task is not solved, the time "
            "limit or, without one, the longest of the run", on=On.DEMAND),
 )
-#: Of every solver's local optima, point by point, against the best of all others'.
+#: Columns that compare local optima of solvers, point by point, with the best of the others.
 POINTS = (
     DATA, Column("hyper", "code", label="hyper-parameters"),
     Column("tol", "residual", "", "accuracy"), SOLVER, Column("points", "count"),
@@ -211,7 +211,7 @@ POINTS = (
     Column("programs", "number", label="programs a point"),
     Column("cpu_seconds", "seconds", label="CPU s a point"),
 )
-#: Of every solver in a comparison that was done again.
+#: Columns of a repeated comparison: one row per solver.
 REPEATED = (
     SETTINGS, SOLVER, Column("tasks", "count", "then"),
     Column("again", "count", "of them tried again"),
@@ -221,7 +221,7 @@ REPEATED = (
     Column("times", "number", "seconds now by seconds then, median", "× then"),
     Column("example", "code", "the first with another outcome"),
 )
-#: Of figures.
+#: Columns of figures.
 DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))
 # fmt: on
 _KNOWN = {

@@ -51,12 +51,12 @@ from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.means import TICK
 from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan, integer_variants
 
-#: Forked workers have another one.
+#: Process id of this process; forked workers have another.
 MAIN_PROCESS = os.getpid()
-#: Time limits of a solve that a whole task may take: its own, that of the neighbour of a warm
-#: start, stating and compiling, and two certificates while other work may have the core.
+#: Time limit of a task, as a multiple of the solve's limit. It covers the solve, the neighbour of a
+#: warm start, stating and compiling, and two certificates on a busy core.
 TASK_LIMITS = 7
-#: Fields of a task that change neither its problem nor what that needs.
+#: Task fields that affect neither its problem nor the problem's requirements.
 _SAME_PROBLEM = {
     "solver_version": "", "options": "{}", "own_options": "{}", "tol": None, "asked": "",
     "warm_from": "", "interface": "",
@@ -108,7 +108,7 @@ def compare_files(
 
 
 def find_environments(pythons: Mapping[str, str | Path]) -> dict[str, Environment]:
-    """Return environments by name, each of their interpreters asked for its solvers."""
+    """Return environments by name, with the solvers that each interpreter has."""
     for name in pythons:
         if not name.isidentifier() or name == DIRECT:
             raise InputError(f"an environment needs a name of letters and digits, not {name!r}")
@@ -125,7 +125,7 @@ def compare_problems(
     jobs: int = 1,
     **limits: Any,
 ) -> Progress:
-    """Do a plan on problem files that have been read, as :func:`compare_files` does."""
+    """Run a plan on loaded problem files, as :func:`compare_files` does."""
     check_number("jobs", jobs, 1, os.cpu_count() or 1, whole=True)
     tasks = plan.tasks(problems, environments, **reading)
     pythons = {name: own.python for name, own in (environments or {}).items()}
@@ -136,16 +136,16 @@ def compare_problems(
         study=_record(problems, plan, reading),
         work=partial(measure, pythons=pythons, variants=variants),
         jobs=jobs,
-        # Solvers are stopped by an alarm; the rest is for stating, compiling and certifying.
+        # An alarm stops solvers; the remaining time is for stating, compiling and certifying.
         time_limit=TASK_LIMITS * plan.time_limit + START_SECONDS,
-        # Tried until they succeed, solvers would look better than they are.
+        # Failed solves are not retried: retries would make solvers look better than they are.
         retry_failed=False,
         **limits,
     )
 
 
 def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return what it takes to do a study again."""
+    """Return the record that is needed to repeat a study."""
     files = [
         {"path": str(own.path), "sha256": own.sha256, "data": list(own.data)} for own in problems
     ]
@@ -156,7 +156,7 @@ def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]
 def measure(
     task: Task, pythons: Mapping[str, Path] | None = None, variants: Mapping[str, str] | None = None
 ) -> Result:
-    """Do one task with a solver that this process has used before.
+    """Run one task with a solver that this process has used before.
 
     `pythons` are the interpreters of environments, `variants` the solvers that are left out where
     a problem has no integers, each with its twin that takes part.
@@ -168,7 +168,7 @@ def measure(
         return skipped_result(f"there is no native twin of {problem.name}")
     known: dict[str, str] = {}
     try:
-        # Told by the table where it can be, before any numbers are computed.
+        # Decide by the solver table where possible, before any numbers are computed.
         check_solver(formulation, solving_of(task, problem.build))
         if problem.is_own and task.solver != NATIVE:
             needs, sense = _needs(replace(task, key="", solver="", repeat=0, **_SAME_PROBLEM))
@@ -198,7 +198,7 @@ def measure(
 
 @lru_cache(maxsize=4)
 def _needs(task: Task) -> tuple[Needs, str]:
-    """Return what a user-defined problem needs of a solver, and its sense.
+    """Return the cones that a user-defined problem needs, and its sense.
 
     The solvers of one problem come one after the other, so that it is built once for all that
     do not take it.
@@ -210,7 +210,7 @@ def _needs(task: Task) -> tuple[Needs, str]:
 
 
 def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None:
-    """Raise if a solver does not take a problem, or is another one where there are no integers."""
+    """Raise if a solver cannot take a problem, or is a mixed-integer variant without integers."""
     check_takes(backend(solver), needs)
     if solver in variants and not needs.integer:
         twin = variants[solver]
@@ -219,7 +219,7 @@ def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None
 
 @contextmanager
 def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
-    """Call the solver as a task says."""
+    """Return a context that calls the solver by the interface of the task."""
     if task.interface == CVXPY:
         yield
         return
@@ -230,7 +230,7 @@ def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
 
 
 def certify_to_target(problem: Any, solution: Solution, limit: float | None = None) -> Certificate:
-    """Certify a solution to the slack of a study, and an optimum to the accuracy asked for too.
+    """Certify a solution to the study's tolerance; certify an optimum to the requested one too.
 
     A proof stops where it suffices: one of ten times the accuracy says nothing about whether the
     accuracy itself was reached. A certificate takes as much CPU time as usual, but at most `limit`
@@ -247,7 +247,7 @@ def certify_to_target(problem: Any, solution: Solution, limit: float | None = No
 
 
 def _from_neighbour(task: Task) -> Result:
-    """Solve the neighbour, which is not recorded, and then the task from its solution."""
+    """Solve the neighbouring grid point, unrecorded, then the task from its solution."""
     from convexfs.solving.backends import BACKENDS
 
     if task.solver not in BACKENDS or not BACKENDS[task.solver].warm:
@@ -265,7 +265,7 @@ def _from_neighbour(task: Task) -> Result:
 
 @cache
 def _hush(process: int) -> None:
-    """Silence a worker: some solvers print from C whatever their options."""
+    """Silence a worker, because some solvers print from C whatever their options."""
     if process != MAIN_PROCESS:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
@@ -276,19 +276,19 @@ def _warm_up(solver: str) -> None:
         solve_tiny_program(solver)
 
 
-# ---- time and memory that solvers take, as far as the system reports them ------------------
+# ---- time and memory of solvers, as far as the system reports them --------------------------
 
 
 @dataclass
 class Peak:
-    """Return the most that any call of a solver took; None if it is unknown on this system."""
+    """Peak memory of solver calls; None if the system does not report it."""
 
     bytes: int | None = None
 
 
 @contextmanager
 def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
-    """Measure the memory that solvers called meanwhile take at most, and limit their time.
+    """Measure the peak memory of solver calls inside the block, and limit their time.
 
     It is what the process held at its peak beyond what it held when the solver was called.
     Linux reports it; what an earlier solve has left for reuse is given back first. A worker process
@@ -314,7 +314,7 @@ def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """End this process if it takes longer than `seconds` and a grace, unless it is the main one."""
+    """End this worker process if it takes longer than `seconds` plus a grace period."""
     if seconds is None or os.getpid() == MAIN_PROCESS or not hasattr(signal, "setitimer"):
         yield
         return
@@ -327,7 +327,7 @@ def _alarm(seconds: float | None) -> Iterator[None]:
 
 
 def _forget_the_peak() -> int | None:
-    """Start a new peak; return what is held now, or None where that cannot be done."""
+    """Reset the memory peak; return the current memory, or None if that is not possible."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
         with open("/proc/self/clear_refs", "w") as refs:

@@ -1,4 +1,4 @@
-"""The figures of a report as pictures and drawings, made by matplotlib from the same tables."""
+"""Write the figures and tables of a report to files, by matplotlib, CSV and LaTeX."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,16 +15,16 @@ from convexfs.study.page.assemble import Table
 MARKERS = "osD^vp*h"
 LINES = ["-", "--", ":", "-."]
 WRONG_COLOUR = "#b3261e"
-#: Panels of one figure that get a file.
+#: Most panels of one figure that are written to files.
 MOST_FILES = 12
-#: Letters that fit under one picture.
+#: Longest caption of a picture, in characters.
 ROOM = 70
 
 
 def write_figures(
     figures: list[Figure], solvers: list[str], folder: str | Path, ending: str = "png"
 ) -> list[Path]:
-    """Write every panel of every figure as a png, svg or pdf file; return where they are."""
+    """Write every panel of every figure as a png, svg or pdf file; return the paths."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
 
 
 def _series(figure: Figure, rows: Frame, names: list[str]) -> list[tuple[int, str, Any]]:
-    """Return number, name and rows of each series, in the order of the colours."""
+    """Return number, name and rows of each series, in colour order."""
     found = dict(iter(rows.groupby(figure.series, sort=False)))
     return [(k, name, found[name]) for k, name in enumerate(names) if name in found]
 
@@ -106,7 +106,7 @@ def _draw_heat(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None
         table.to_numpy(), aspect="auto", interpolation="nearest", cmap="Blues", vmin=0, vmax=1
     )
     height, width = table.shape
-    if height * width < 2000:  # lines between the cells, where they leave room for these
+    if height * width < 2000:  # Draw lines between cells if there is room.
         axes.set_xticks([at - 0.5 for at in range(1, width)], minor=True)
         axes.set_yticks([at - 0.5 for at in range(1, height)], minor=True)
         axes.grid(which="minor", color="white", linewidth=0.6)
@@ -133,7 +133,7 @@ def _file_name(figure: Figure, panel: str) -> str:
     return f"{figure.name}-{own}"[:120] if len(figure.panels) > 1 else figure.name
 
 
-#: Longer tables are for programs: they are written as CSV only.
+#: Longer tables are written as CSV only.
 MOST_LATEX_ROWS = 400
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -144,7 +144,7 @@ _WORDS = {"text", "code", "long", "outcome", "flag"}
 
 
 def write_tables(tables: Mapping[str, Table], folder: str | Path) -> list[Path]:
-    """Write every table as NAME.csv and, unless it is long, as NAME.tex; return where they are."""
+    """Write every table as NAME.csv and, unless it is long, as NAME.tex; return the paths."""
     folder, written = Path(folder), []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def write_tables(tables: Mapping[str, Table], folder: str | Path) -> list[Path]:
 
 
 def latex(table: Table) -> str:
-    """Return a table of the columns that are shown, in the style of the package booktabs.
+    """Return a table's shown columns as LaTeX, in the style of booktabs.
 
     What the columns mean stands before it as a comment.
     """
@@ -185,6 +185,6 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Return text from anywhere so that LaTeX shows it, on one line."""
+    """Escape text for LaTeX, on one line."""
     plain = " ".join(str(text).split())
     return "".join(_SPECIAL.get(letter, letter) for letter in plain)

@@ -1,4 +1,4 @@
-"""The figures of a report, described once for the page and for picture files."""
+"""Describe the figures of a report once, for the page and for picture files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,25 +11,25 @@ from convexfs.study.outcome_rules import ANSWERED, WRONG, Frame
 from convexfs.study.summary import accuracy_time, agreement, performance_profile
 from convexfs.study.time_to_accuracy import CURVE, reached_within, targets_of, time_to_accuracy
 
-#: More points than these are thinned: those that would cover each other are left out.
+#: Most points of a figure; points that would cover each other are dropped.
 MOST_POINTS = 1500
-#: Corners of one step curve.
+#: Most corners of a step curve.
 MOST_STEPS = 300
-#: Rows and columns of a heat map.
+#: Most rows and columns of a heat map.
 MOST_SAMPLES, MOST_FEATURES = 400, 120
-#: Drawings one figure may switch between.
+#: Most panels of one figure.
 MOST_PANELS = 40
 ALL_PROBLEMS = "all problems"
 PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds": "solve"}
 REST = "rest"
-#: Okabe and Ito's colours, told apart with any colour vision; and one hue for parts of a bar.
+#: Okabe and Ito's colours, distinguishable with any colour vision; and one hue for bar parts.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
 SHADES = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing of the columns of a table.
+    """A figure: the kind of drawing, and a table with its columns.
 
     Attributes
     ----------
@@ -81,17 +81,17 @@ class Figure:
 
     @property
     def panels(self) -> list[str]:
-        """Return the drawings to switch between; one without a name if there are none."""
+        """Return the names of the panels; one empty name if there are none."""
         return self.frame[self.panel].drop_duplicates().tolist() if self.panel else [""]
 
     def names(self, solvers: list[str]) -> list[str]:
-        """Return the series in the order of their colours: a solver has one in all figures."""
+        """Return the series in colour order: a solver has the same colour in all figures."""
         if self.series in ("", "solver"):
             return solvers
         return self.frame[self.series].drop_duplicates().tolist()
 
     def ordered(self, solvers: list[str]) -> Frame:
-        """Return the columns that are drawn, solvers in the given order."""
+        """Return the drawn columns, with solvers in the given order."""
         drawn = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
         drawn += [self.low, self.high, self.group]
         frame = self.frame[list(dict.fromkeys(name for name in drawn if name))]
@@ -103,13 +103,13 @@ class Figure:
         return frame
 
     def told(self, solvers: list[str]) -> dict[str, Any]:
-        """Return all but the frame, for JSON."""
+        """Return all fields except the frame, for JSON."""
         told = {name: value for name, value in vars(self).items() if name != "frame"}
         return told | {"names": self.names(solvers), "panels": self.panels}
 
 
 def profile(outcomes: Frame) -> Figure | None:
-    """Draw performance profiles, a panel for each settings and class of problems."""
+    """Draw performance profiles, one panel per settings and problem class."""
     frame: Frame = performance_profile(outcomes)
     if frame["solver"].nunique() < 2 or not frame["share"].any():
         return None
@@ -124,9 +124,9 @@ def profile(outcomes: Frame) -> Figure | None:
 
 
 def accuracy(outcomes: Frame) -> Figure | None:
-    """Draw error against time of every instance and solver, wrong claims ringed."""
+    """Draw error against time of every instance and solver, with wrong claims ringed."""
     frame = accuracy_time(outcomes)
-    # A logarithm has no place for an exact answer or a time below the clock.
+    # A logarithmic axis cannot show an error of 0 or a time of 0.
     frame = frame.assign(
         error=frame["error"].clip(lower=1e-17),
         solve_seconds=frame["solve_seconds"].clip(lower=1e-7),
@@ -150,7 +150,7 @@ def accuracy(outcomes: Frame) -> Figure | None:
 
 
 def time_to(outcomes: Frame) -> Figure | None:
-    """Draw which share of problems has a verified accuracy after some seconds."""
+    """Draw the share of problems that reach a verified accuracy within a time."""
     frame: Frame = reached_within(outcomes)
     if frame["solver"].nunique() < 2:
         return None
@@ -168,7 +168,7 @@ def time_to(outcomes: Frame) -> Figure | None:
 
 
 def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | None:
-    """Draw the mean seconds to each verified accuracy, what is not reached being charged."""
+    """Draw the mean seconds to each verified accuracy; runs that miss it count as the limit."""
     frame: Frame = time_to_accuracy(outcomes, shift, CURVE)
     if frame["solver"].nunique() < 2 or outcomes["settings"].nunique() < 2:
         return None
@@ -183,7 +183,7 @@ def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | No
 
 
 def time_split(outcomes: Frame) -> Figure | None:
-    """Draw the mean seconds of a task by what they went into."""
+    """Draw the mean seconds of a task, split by activity."""
     timed = outcomes[outcomes["outcome"].isin(ANSWERED) & outcomes["wall_seconds"].notna()]
     if timed.empty:
         return None
@@ -203,7 +203,7 @@ def time_split(outcomes: Frame) -> Figure | None:
 
 
 def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
-    """Draw how far each iteration moved the weights; `solutions` are the store's."""
+    """Draw the change of the weights per iteration; `solutions` is the store's table."""
     told = outcomes.loc[outcomes["repeat"] == 0, ["key", "instance", "solver"]]
     steps = solutions[solutions["change"].notna()].merge(told, on="key")
     if steps.empty:
@@ -216,7 +216,7 @@ def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
 
 
 def feature_agreement(selected: Frame) -> Figure | None:
-    """Draw how far two solvers select the same features."""
+    """Draw how much the selected features of two solvers overlap."""
     frame: Frame = agreement(selected)
     if frame["solver"].nunique() < 2:
         return None
@@ -229,7 +229,7 @@ def feature_agreement(selected: Frame) -> Figure | None:
 
 
 def selected_features(selected: Frame) -> Figure | None:
-    """Draw which features each solver selects, a panel for each instance they differ on most."""
+    """Draw the features that each solver selects, for the instances with most differences."""
     solved = selected[selected["outcome"].isin(ANSWERED)]
     many = solved.groupby("instance")["solver"].transform("nunique") > 1
     solved = solved[many]
@@ -246,7 +246,7 @@ def selected_features(selected: Frame) -> Figure | None:
 
 
 def _shares(solved: Frame) -> Frame:
-    """Return the share of a solver's answers to one instance that select each feature."""
+    """Return, per feature, the share of a solver's solutions of one instance that select it."""
     answers = solved.groupby("solver").size()
     long = solved[["instance", "solver", "features"]].explode("features").dropna()
     counts = long.groupby(["solver", "features"]).size()
@@ -259,7 +259,7 @@ def _shares(solved: Frame) -> Frame:
 
 
 def local_features(points: Frame) -> Figure | None:
-    """Draw which sample selects which feature, of LLFS's points.
+    """Draw which sample selects which feature, for the points of LLFS.
 
     `points` has ``point`` and ``features``, a tuple of positions.
     """
@@ -301,9 +301,9 @@ def pareto(betas: Frame) -> Figure | None:
 
 
 def along_beta(betas: Frame) -> Figure | None:
-    """Draw residuals of the relaxed optima of some samples; columns as in :func:`pareto`."""
+    """Draw residuals of some samples' relaxed optima; columns as in :func:`pareto`."""
     some = _some_samples(betas) if len(betas) else betas
-    # What is proven by a closed form has no residual, and a logarithm no place for it.
+    # A closed-form solution has residual 0, which a logarithmic axis cannot show.
     solved = some[some["residual"] > 0] if len(some) else some
     if solved.empty:
         return None
@@ -321,32 +321,32 @@ def _some_samples(betas: Frame) -> Frame:
 
 
 def _step_curves(frame: Frame, *panels: str) -> Frame:
-    """Return the corners of one curve a solver, some of many, in panels of these columns."""
+    """Return the corners of one curve per solver, thinned, with their panels."""
     labelled = frame.assign(panel=_panels(frame, *panels))
     groups = labelled.groupby(["panel", "solver"], sort=False, group_keys=False)
     return pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
 
 
 def _panels(frame: Frame, *columns: str) -> Frame:
-    """Label each row by the columns that have more than one value, else by the first."""
+    """Label each row by the columns with more than one value, else by the first column."""
     varied = [name for name in columns if frame[name].nunique() > 1] or list(columns[:1])
     return frame[varied].astype(str).agg(", ".join, axis=1)
 
 
 def _thinned(rows: Frame, most: int) -> Frame:
-    """Return some of many rows, evenly, the first and last always."""
+    """Return at most `most` rows, evenly spaced, including the first and last."""
     return rows.iloc[spread(np.arange(len(rows)), most)]
 
 
 def spread(values: np.ndarray, most: int) -> np.ndarray:
-    """Return some of many values, evenly, the first and last always."""
+    """Return at most `most` values, evenly spaced, including the first and last."""
     if len(values) <= most:
         return values
     return values[np.linspace(0, len(values) - 1, most).round().astype(int)]
 
 
 def _uncovered(frame: Frame) -> Frame:
-    """Drop points that lie near another of their solver until few enough are left."""
+    """Drop points near another point of the same solver until few enough remain."""
     kept, fineness = frame, 20
     while kept["settings"].value_counts().max() > MOST_POINTS and fineness:
         cells = (np.log10(frame[["solve_seconds", "error"]]) * fineness).round()

@@ -1,4 +1,4 @@
-"""Names that tables give things: instances, classes, settings, solvers, options."""
+"""Labels of instances, problem classes, settings, solvers and options in tables."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from convexfs.study.outcome_rules import Frame
 
 DEFAULT = "default"
 _CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
-#: Told apart in the instance's label where problem, data and hyper-parameters do not suffice.
+#: Columns that extend an instance's label if problem, data and hyperparameters do not suffice.
 _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", "time_limit"]
 
 
 def settings(frame: Frame) -> Frame:
-    """Return the accuracy asked for, how it was asked for if raw, and whether from a warm start."""
+    """Return the label of the settings: accuracy, raw tolerance, warm start."""
     default = frame["tol"].isna()
     accuracy = frame["tol"].map(format_tolerance).mask(default, DEFAULT)
     raw = frame["asked"].eq(RAW).fillna(False) & ~default
@@ -31,13 +31,13 @@ def settings(frame: Frame) -> Frame:
 
 
 def format_tolerance(tol: float) -> str:
-    """Return an accuracy in the fewest letters that keep it: 1e-04, 2.5e-07."""
+    """Format an accuracy in the fewest characters: 1e-04, 2.5e-07."""
     short = f"{tol:.0e}"
     return short if float(short) == tol else f"{tol:g}"
 
 
 def solvers(frame: Frame) -> Frame:
-    """Return solvers with how they are called and the options they were given by name.
+    """Return the labels of solvers: name, interface and explicit options.
 
     Each choice is one to compare.
     """
@@ -48,7 +48,7 @@ def solvers(frame: Frame) -> Frame:
 
 @cache
 def words(options: str) -> str:
-    """Return a JSON object as short words; one inside another goes by its name."""
+    """Format a JSON object as short words; nested names are joined."""
     return " ".join(_words(json.loads(options)))
 
 
@@ -90,7 +90,7 @@ def _class(formulation: str | None, needs: str) -> str:
 
 
 def instances(frame: Frame) -> Frame:
-    """Return labels that differ where anything but solver, settings and repeat differs."""
+    """Return labels that are unique up to solver, settings and repeat."""
     labels = pd.Series(
         [
             " ".join(filter(None, [str(problem), _data_name(str(data)), words(str(hyper))]))
@@ -109,12 +109,12 @@ def instances(frame: Frame) -> Frame:
 
 
 def _data_name(data: str) -> str:
-    """Return the name of a data set; nothing for a problem that brings its own numbers."""
+    """Return the name of a data set; "" for a problem with its own data."""
     return "" if data == OWN_DATA else Path(data).name
 
 
 def from_common_folder(paths: Frame) -> Frame:
-    """Shorten absolute paths to begin at the innermost folder they share; other words stay."""
+    """Shorten absolute paths to start at their innermost common folder; other texts stay."""
     places = {path: Path(str(path)) for path in paths.dropna().unique()}
     folders = [place.parent for place in places.values() if place.is_absolute()]
     if not folders:

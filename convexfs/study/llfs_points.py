@@ -1,7 +1,7 @@
-"""Fits whose tasks are single points: what each chose, and solvers compared by whole points.
+"""LLFS fits whose tasks are single points: their selections, and solvers compared on them.
 
-A point's task ends with a row labelled by its number, with a table along beta. Its answers
-are local optima, so that there is no true one: solvers are held against the best of them.
+The task of a point ends with a row labelled by its number, with a table along beta. Its solutions
+are local optima, so no true one is known: each solver is compared with the best of all.
 """
 
 import json
@@ -15,9 +15,9 @@ from convexfs.errors import RunError
 from convexfs.study.outcome_rules import LOCAL, Frame
 
 POINT, ITERATION = "point ", "iteration"
-#: U1 may be so much above the best of all solvers, relatively, and be as good.
+#: U1 counts as equally good up to this relative distance above the best.
 AS_GOOD = 1e-6
-#: U1 is a mean of numbers of about 1, and errs by this.
+#: U1 is a mean of numbers near 1, with this absolute error.
 ROUNDING = 1e-15
 STEPS, FITS, POINTS = "convex steps", "whole fits", "whole points, local optima"
 #: Columns that identify a fit.
@@ -25,7 +25,7 @@ FIT = ["data", "hyper", "tol"]
 
 
 def compared(solutions: Frame) -> str:
-    """Return what solvers are compared by, of the rows of some tasks' answers."""
+    """Return in words what solvers are compared on: points, full fits or single steps."""
     last: Any = solutions.drop_duplicates("key", keep="last").set_index("key")
     whole = set(solutions["key"][solutions["label"] == ITERATION])
     local = last["basis"].str.startswith(LOCAL, na=False) | last.index.isin(whole)
@@ -35,7 +35,7 @@ def compared(solutions: Frame) -> str:
 
 
 def kept_points(tasks: Frame, solutions: Frame) -> Frame:
-    """Return a row for every point of every fit of a run, those done last at the end.
+    """Return one row per point of every fit of a run, in order of completion.
 
     Its columns are FIT, solver, repeat, point, features, radius, beta, score, seconds,
     cpu_seconds and table; ``hyper`` is without the point. Of stores of earlier versions,
@@ -60,14 +60,14 @@ def _chosen(arrays: dict[str, np.ndarray]) -> dict[str, object]:
 
 
 def _without_point(hyper: str) -> str:
-    """Return the hyper-parameters that all points of a fit share, in words."""
+    """Return the hyperparameters that all points of a fit share, as text."""
     values = json.loads(hyper)
     values.pop(POINT.strip(), None)
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
 def last_fit(points: Frame) -> Frame:
-    """Return the points of the fit that was worked on last, in their order."""
+    """Return the points of the most recent fit, in order."""
     if points.empty:
         return points
     last = points.iloc[-1]
@@ -80,7 +80,7 @@ def last_fit(points: Frame) -> Frame:
 
 
 def along_beta(points: Frame) -> Frame:
-    """Return a row for every point and beta."""
+    """Return one row per point and beta."""
     parts = [
         pd.DataFrame(table).assign(point=point)
         for point, table in zip(points["point"], points["table"], strict=True)
@@ -89,7 +89,7 @@ def along_beta(points: Frame) -> Frame:
 
 
 def comparison(points: Frame) -> Frame:
-    """Return how near each solver comes to the best U1 of all of them, and at what cost.
+    """Compare each solver's U1 with the best of all solvers, and its time.
 
     Beta = 1 is left out: there any maximiser of U2 will do, whatever its U1.
     """
@@ -113,7 +113,7 @@ def comparison(points: Frame) -> Frame:
 
 
 def _against(mine: Frame, others: Frame) -> dict[str, float]:
-    """Count the pairs of a solver that are as good as, better or worse than all others'."""
+    """Count the points at which a solver is as good as, better or worse than all others."""
     pair = ["point", "beta"]
     best = others.groupby(pair)["u1"].min().rename("best")
     held = mine.merge(best, on=pair, how="left")

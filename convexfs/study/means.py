@@ -1,15 +1,12 @@
-"""Means of seconds and ratios over problems, with intervals over problems.
+"""Geometric means of seconds and ratios over problems, with confidence intervals.
 
-The shifted geometric mean of seconds t with shift s,
+The shifted geometric mean of seconds t with shift s, ``exp(mean log(t + s)) - s``, is dominated
+neither by the longest problem nor by the shortest, whose times are noise. The shift is the same for
+all studies unless you pass another. Ratios are also given without a shift.
 
-    exp(mean log(t + s)) - s,
-
-is not ruled by the longest problem, nor by the shortest, whose times are noise. The shift is
-the same for all studies unless another is asked for; ratios without a shift stand beside.
-
-Repeats of a problem are averaged first. The interval is Student's at CONFIDENCE over the
-problems: how far the mean would move with other problems of the same kind. Leads are paired by
-problem. Fewer than FEWEST problems give no interval.
+Repeats of a problem are averaged first. The interval is Student's at CONFIDENCE over the problems:
+how far the mean would move with other problems of the same kind. Leads are paired by problem. Fewer
+than FEWEST problems give no interval.
 """
 
 import numpy as np
@@ -18,17 +15,17 @@ from scipy.stats import t as student
 from convexfs.errors import check_number
 from convexfs.study.outcome_rules import ANSWERED, Frame
 
-#: Seconds added before the logarithm, unless another shift is asked for.
+#: Default seconds added before the logarithm.
 USUAL_SHIFT = 1e-3
-#: Times below are those of a clock too coarse for them.
+#: Shorter times are below the resolution of the clock.
 TICK = 1e-7
 CONFIDENCE = 0.99
-#: Of fewer problems an interval says nothing.
+#: Fewest problems for an interval.
 FEWEST = 5
 
 
 def chosen_shift(shift: float | None) -> float:
-    """Return the shift that is asked for, or else the usual one."""
+    """Return the given shift, or the default."""
     if shift is None:
         return USUAL_SHIFT
     check_number("shift, in seconds,", shift, 0)
@@ -36,13 +33,13 @@ def chosen_shift(shift: float | None) -> float:
 
 
 def logs(own: Frame, shift: float, column: str = "charged_seconds") -> Frame:
-    """Return logarithms of shifted seconds of one solver, instances by repeats."""
+    """Return logarithms of the shifted seconds of one solver, instances by repeats."""
     shifted = np.log((own[column] + shift).clip(lower=TICK))
     return shifted.groupby([own["instance"], own["repeat"]]).mean().unstack()
 
 
 def mean_and_error(values: Frame) -> tuple[float, float]:
-    """Return the mean over instances and the half width of its interval, NaN of too few."""
+    """Return the mean over instances and the half-width of its interval; NaN if too few."""
     own = values.mean(axis=1).dropna()
     if len(own) < FEWEST:
         return own.mean(), np.nan
@@ -51,13 +48,13 @@ def mean_and_error(values: Frame) -> tuple[float, float]:
 
 
 def interval(values: Frame) -> tuple[float, float, float]:
-    """Return low end, mean and high end over instances."""
+    """Return lower end, mean and upper end over instances."""
     mean, half = mean_and_error(values)
     return mean - half, mean, mean + half
 
 
 def seconds(own: Frame, shift: float) -> dict[str, float]:
-    """Return the mean of the seconds charged to one solver, with its interval.
+    """Return one solver's mean charged seconds, with its interval.
 
     The interval is taken of the logarithm of the mean itself, so that it never reaches 0.
     """
@@ -68,12 +65,12 @@ def seconds(own: Frame, shift: float) -> dict[str, float]:
 
 
 def times_best(own: Frame, shift: float) -> float:
-    """Return how many times as long as ``best``, a column, one solver takes in the mean."""
+    """Return one solver's mean ratio to the ``best`` seconds of the same instance."""
     return float(np.exp(interval(logs(own, shift) - logs(own, shift, "best"))[1]))
 
 
 def with_best(outcomes: Frame) -> Frame:
-    """Add ``best``, the least seconds of an answer to the same problem; NaN if there is none."""
+    """Add column ``best``: the least seconds of a solver that solved the instance; NaN if none."""
     problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
     answered = outcomes["charged_seconds"].where(outcomes["outcome"].isin(ANSWERED))
     return outcomes.assign(best=answered.groupby(problem).transform("min"))

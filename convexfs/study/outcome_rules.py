@@ -45,28 +45,28 @@ from convexfs.records import (
     UNDECIDED,
 )
 
-#: A DataFrame or Series inside: pandas' own hints mislead a type checker.
+#: A DataFrame or Series; pandas' type hints mislead type checkers.
 Frame = Any
 SOLVED, WRONG, FAILED = "solved", "wrong claim", "failed"
-#: Every outcome there is, best first; a task that could not be tried is ``skipped``.
+#: All outcomes, best first; a task that could not be tried is ``skipped``.
 OUTCOMES = (SOLVED, UNDECIDED, WRONG, FAILED, TIMEOUT, SKIPPED)
-#: Outcomes of tasks that are charged their own seconds: nothing is known against them.
+#: Outcomes that are charged their own seconds, because nothing is known against them.
 ANSWERED = (SOLVED, UNDECIDED)
-#: An answer may be this many times less accurate than was asked for.
+#: A solution may miss the requested accuracy by this factor.
 SLACK = 10.0
-#: What the basis of certificates of local methods begins with.
+#: Prefix of the basis of certificates of local methods.
 LOCAL = "local"
-#: False of a problem that has a proven optimum.
+#: Statuses that are false if a problem has a proven optimum.
 DENIALS = (INFEASIBLE, UNBOUNDED)
 RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
-#: Bases of answers that nothing but another answer can prove.
+#: Bases of verdicts that compare a solution with another solver's solution.
 BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
-#: Objectives are compared relative to themselves, or to this: an optimum may be zero.
+#: Objectives are compared relative to their size, or to this, because an optimum may be 0.
 SMALL_OBJECTIVE = 0.01
-#: Points that violate constraints by more may be better than the optimum for it: their objectives
-#: refute nothing.
+#: Objectives of points that violate constraints by more than this refute nothing: infeasible points
+#: may be better than the optimum.
 FEASIBLE = 1e-9
-#: A proof to some accuracy may exceed it by rounding.
+#: Factor by which rounding may exceed the accuracy of a proof.
 ROUNDING = 1e-9
 #: A proven objective that is worse than another proven one by this share of its size, or of
 #: 1, is wrong. Two right solutions of one problem never differ so much.
@@ -74,7 +74,7 @@ FAR = 1e-3
 
 
 def allowed(frame: Frame) -> Frame:
-    """Return the largest residual with which each answer counts as solved."""
+    """Return the largest residual at which each solution counts as solved."""
     return SLACK * (1 + ROUNDING) * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
@@ -88,7 +88,7 @@ def classify_outcomes(frame: Frame) -> Frame:
     far = _far_from_better(frame)
     frame["fooled"] = (far & _proven(frame)).astype("boolean")
     reference = _references(frame[~far], frame)
-    # What is proven to 1e-4 can refute, but is no measure of 1e-5.
+    # A solution proven to 1e-4 can refute another, but cannot measure an error of 1e-5.
     sure = reference["proven"] & (reference["error"] <= allowed(frame))
     frame["objective_error"] = reference["distance"].where(sure)
     alone = frame["gap"].isna() & frame["basis"].eq("cone program").fillna(False).astype(bool)
@@ -111,12 +111,12 @@ def _within(frame: Frame) -> Frame:
 
 
 def _proven(frame: Frame) -> Frame:
-    """Return which optima are proven by their certificates."""
+    """Return a mask of the optima that their certificates prove."""
     return (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
 
 
 def _references(candidates: Frame, frame: Frame) -> Frame:
-    """Return how far each objective is from its problem's reference, and whether that is proven.
+    """Return each objective's distance from its problem's reference, and whether that is proven.
 
     The reference is the most accurate proven one of the `candidates`, which are rows of `frame`
     without those that a proof contradicts, or, without any, the best one that is feasible to
@@ -139,14 +139,14 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     better = (frame["objective"] - best["objective"]) * np.where(_senses(frame) == "max", 1, -1) > 0
     far = best["distance"].fillna(np.inf) > allowed(frame) + best["error"]
     best["worse"] = ~better
-    # A point that is better than one without a proof may well be the right one.
+    # A point that is better than an unproven reference may be the right one.
     far &= best["proven"] | best["worse"]
     best["beyond"] = far & best["objective"].notna()
     return best
 
 
 def _far_from_better(frame: Frame) -> Frame:
-    """Tell which objectives are FAR worse than a proven one of the same problem.
+    """Return a mask of objectives that are FAR worse than a proven one of the same problem.
 
     A proven point may violate constraints by its accuracy, and be better than the optimum for
     it: of a proven objective, what its accuracy allows is taken off first.
@@ -159,13 +159,13 @@ def _far_from_better(frame: Frame) -> Frame:
 
 
 def _senses(frame: Frame) -> Frame:
-    """Return min or max; if a table lacks it, the sense of the printed formulation."""
+    """Return min or max; if a table lacks the column, the sense of the printed formulation."""
     untold = frame.loc[frame["sense"].isna(), "formulation"]
     return frame["sense"].fillna(untold.map(lambda name: stored_formulation(name).equation[:3]))
 
 
 def _outcome(frame: Frame, off: Frame, far: Frame, contested: Frame) -> Frame:
-    """Return the verdicts.
+    """Return the outcome of every task.
 
     `off` are objectives that are not optimal, `far` those that no proof can save, `contested`
     those that another proof beats by more than the accuracy asked for.
@@ -173,13 +173,13 @@ def _outcome(frame: Frame, off: Frame, far: Frame, contested: Frame) -> Frame:
     claims = frame["status"] == OPTIMAL
     infeasible = frame["status"] == INFEASIBLE
     denies = frame["status"].isin(DENIALS)
-    # Stationary is all that a local method claims.
+    # A local method only claims stationarity.
     stationary = frame["basis"].str.startswith(LOCAL, na=False) & frame["dual_residual"].notna()
     settled = frame["ok"].fillna(stationary)
     optimal, impossible, endless = (
         _of_anyone(frame, said & settled) for said in (claims, infeasible, denies & ~infeasible)
     )
-    # A certificate leaves violations of rows open whose terms are all near 0.
+    # A certificate leaves violations undecided in rows whose terms are all near 0.
     good = ((frame["primal_residual"] <= allowed(frame)) | frame["undecided"]) & ~off
     beyond = claims & ~frame["ok"].fillna(True)
     late = frame["solve_seconds"] > frame["time_limit"]
@@ -198,17 +198,17 @@ def _outcome(frame: Frame, off: Frame, far: Frame, contested: Frame) -> Frame:
 
 
 def _of_anyone(frame: Frame, known: Frame) -> Frame:
-    """Tell whether something is known of a task's problem by any solver."""
+    """Return whether the mask `known` holds for any solver of the task's problem."""
     return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
 
 
 def unsolved_seconds(frame: Frame) -> Frame:
-    """Return the seconds a task is charged that is not solved: its limit, or the longest of all."""
+    """Return the seconds charged for unsolved tasks: the limit, or the longest time."""
     longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
     return frame["time_limit"].fillna(longest)
 
 
 def charged_seconds(frame: Frame) -> Frame:
-    """Return the seconds each task is charged: of the solve, or the limit if it is not solved."""
+    """Return the seconds charged for each task: its solve time, or the limit if unsolved."""
     seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), unsolved_seconds(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

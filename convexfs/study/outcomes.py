@@ -1,6 +1,6 @@
-"""What became of every task of a run, one row each.
+"""The outcome of every task of a run, one row each.
 
-Table, page and export all read :func:`outcomes`, so they cannot show different numbers.
+Tables, pages and exports all read :func:`outcomes`, so that they show the same numbers.
 """
 
 import json
@@ -28,16 +28,16 @@ from convexfs.study.outcome_rules import (
 from convexfs.study.plan import integer_variants
 from convexfs.study.published import add_published
 
-#: Tasks equal in these are the same task; done again after a change of code, the last counts.
+#: Columns that identify a task; if it was repeated after a code change, the last run counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
-#: A task that got less than this share of a core was disturbed, unless it lost but a moment.
+#: A task that got less than this share of a core was disturbed, unless it lost only a moment.
 UNDISTURBED, MOMENT = 0.8, 0.01
-#: Certificates on this basis have a gap to a bound that holds, whatever the verdict is.
+#: Certificates with this basis have a gap to a valid bound, whatever the verdict.
 FORMULA = "formula"
 
 
 def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
-    """Return every task of a run, one row each, with the verdict on it.
+    """Return all tasks of a run, one row each, with their outcomes.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
 
 
 def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[str] = ()) -> Frame:
-    """Return :func:`outcomes` of tasks and solutions that have been read."""
+    """Return :func:`outcomes` for tasks and solutions that were already read."""
     if tasks.empty:
         raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
     samples = tasks["formulation"].isna()
@@ -94,7 +94,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
 
 
 def _largest_dimacs(told: Frame) -> Frame:
-    """Return the largest of the six DIMACS errors of every task; NaN where there are none."""
+    """Return the largest of the six DIMACS errors of every task; NaN if it has none."""
     errors = [
         max(json.loads(own).values(), default=np.nan) if isinstance(own, str) else np.nan
         for own in told
@@ -103,7 +103,7 @@ def _largest_dimacs(told: Frame) -> Frame:
 
 
 def _skip_integer_variants(frame: Frame) -> None:
-    """Leave mixed-integer variants out where their continuous twins took the same problem."""
+    """Mark mixed-integer variants as skipped if their continuous solver took part."""
     for variant, twin in integer_variants().items():
         name = frame["solver"].str.split(" ").str[0]
         twins = set(frame.loc[name == twin, "instance"])
@@ -114,14 +114,14 @@ def _skip_integer_variants(frame: Frame) -> None:
 
 
 def was_disturbed(tasks: Frame) -> Frame:
-    """Tell which tasks waited for a core that other work had; a solver has one thread."""
+    """Return a mask of tasks that had to share their core with other work."""
     lost = tasks["wall_seconds"] - tasks["cpu_seconds"]
     slow = tasks["cpu_seconds"] < UNDISTURBED * tasks["wall_seconds"]
     return (slow & (lost > MOMENT)).astype("boolean").mask(tasks["cpu_seconds"].isna())
 
 
 def certificate_warnings(frame: Frame) -> list[str]:
-    """Say which certificates contradict each other, and how many are of an older version."""
+    """Describe contradicting certificates, and certificates of an older version."""
     lines = []
     fooled: Frame = frame[frame["fooled"].fillna(False)]
     if len(fooled):
@@ -141,7 +141,7 @@ def certificate_warnings(frame: Frame) -> list[str]:
 
 
 def busy_words(frame: Frame) -> str:
-    """Say how many tasks were disturbed by other work; nothing if none was."""
+    """Describe how many tasks other work disturbed; "" if none."""
     timed, busy = int(frame["busy"].notna().sum()), int(frame["busy"].sum())
     if not busy:
         return ""
@@ -152,13 +152,13 @@ def busy_words(frame: Frame) -> str:
 
 
 def counts(found: Frame) -> dict[str, int]:
-    """Return how many tasks had each outcome, of :func:`outcomes` or some of its rows."""
+    """Count the tasks of each outcome."""
     found = found["outcome"].value_counts()
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
 def selected(rows: Frame, answers: Frame) -> pd.DataFrame:
-    """Return the features each answer of a run selects.
+    """Return the features that each solution of a run selects.
 
     A feature is selected above 1 % of the largest weight, as the estimators do; of a
     matrix the diagonal counts, of LLFS's indicators those above one half.
@@ -222,7 +222,7 @@ def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) ->
 
 
 def _json_lines(frame: pd.DataFrame) -> str:
-    # Not pandas' own: it keeps 15 digits, and a double needs 17.
+    # pandas' own format keeps 15 digits, but a double needs 17.
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
@@ -241,18 +241,18 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
 
 def _worst(solutions: Frame) -> Frame:
     """Return each task's largest residuals over its steps, and the verdict of its last step."""
-    # The gap of an undecided certificate may be one for other data, unless a formula has it.
+    # The gap of an undecided certificate may belong to other data, unless a formula gives it.
     known = solutions["ok"].notna() | solutions["basis"].str.startswith(FORMULA, na=False)
     solutions = solutions.assign(gap=solutions["gap"].where(known))
     steps = solutions.groupby("key", sort=False)
     worst = steps[RESIDUALS].max()
-    # The store holds an undefined residual as none; the certificate's verdict distinguishes them.
+    # The store holds an undefined residual as NULL; the verdict tells it from a missing one.
     small = solutions[RESIDUALS].max(axis=1) <= solutions["certificate_tol"]
     undefined = (small & ~solutions["ok"].fillna(True)).groupby(solutions["key"]).any()
     worst.loc[undefined | worst["primal_residual"].isna(), "primal_residual"] = np.inf
     last = solutions.drop_duplicates("key", keep="last").set_index("key")
     worst["undecided"] = last["ok"].isna()
     worst["older"] = last["certificates"].fillna(0) < CERTIFICATES
-    # Older versions had no word for what they could neither prove nor refute.
+    # Older versions had no verdict for undecided solutions.
     worst["refuted"] = last["ok"].eq(False) & ~worst["older"]
     return worst.join(last[["label", "basis", "iterations"]]).reset_index()

@@ -1,4 +1,4 @@
-"""The plan of a study: what is compared under which conditions, and its tasks in their order."""
+"""The plan of a study: solvers, conditions, and the order of its tasks."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from convexfs.solving.direct import Environment
 
 ALL = "all"
-#: How solvers are called: through cvxpy, or by their own interfaces; or in an environment by name.
+#: Interfaces of solvers: through cvxpy, or direct; other environments go by name.
 CVXPY, DIRECT = "", "direct"
-#: Accuracies that show a solver's time for almost any accuracy it reaches.
+#: The tolerance ladder, which shows a solver's time for almost every accuracy.
 LADDER = tuple(10.0**-power for power in range(2, 11))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of every solver.
+    """The conditions of a study.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def accuracies(self) -> list[float | None]:
-        """Return the accuracies, None for the solvers' own."""
+        """Return the requested tolerances; None means the solver's default."""
         return [None] * self.default + list(dict.fromkeys(self.tols))
 
     def tasks(
@@ -91,7 +91,7 @@ class Plan:
         environments: Mapping[str, "Environment"] | None = None,
         **reading: Any,
     ) -> list[Task]:
-        """Return the tasks of some problem files in the order they are done.
+        """Return the tasks of some problem files in running order.
 
         `environments` are those that the interfaces name.
         """
@@ -118,7 +118,10 @@ class Plan:
         return in_random_order(tasks, self.seed)
 
     def _is_asked(self, solver: str, tol: float | None) -> bool:
-        """Whether a solver runs at an accuracy; one that takes none runs at its own, once."""
+        """Return whether a solver runs at a tolerance.
+
+        Solvers without one run once, at the default.
+        """
         from convexfs.solving.backends import BACKENDS
 
         takes_none = solver in BACKENDS and not BACKENDS[solver].tolerances
@@ -140,7 +143,7 @@ class Plan:
             raise InputError(f"options are given to {absent[0]}, which is none of {names}")
 
     def _called(self, task: Task, environments: Mapping[str, "Environment"]) -> Iterator[Task]:
-        """Yield a task by every interface that its solver has."""
+        """Yield a task once per interface of its solver."""
         from convexfs.solving.direct import SOLVERS
 
         for name in dict.fromkeys(self.interfaces):
@@ -155,7 +158,7 @@ class Plan:
                 yield _changed(task, interface=name, solver_version=version)
 
     def _variants(self, task: Task, grid: Mapping[str, list[Any]]) -> Iterator[Task]:
-        """Yield a task in every way it is asked for; a default accuracy is put in no words."""
+        """Yield all variants of a task: tolerance modes, solver options and warm starts."""
         warm = self.warm and task.interface == CVXPY
         starts = ["", neighbour(task.hyper, grid)] if warm else [""]
         for asked in (TRANSLATED,) if task.tol is None else self.asked:
@@ -168,7 +171,7 @@ class Plan:
 
 
 def _changed(task: Task, **changed: str) -> Task:
-    """Return a task with other fields, and with the key that belongs to them."""
+    """Return a task with changed fields and a new key."""
     fields = asdict(task)
     if all(fields[name] == value for name, value in changed.items()):
         return task
@@ -177,7 +180,7 @@ def _changed(task: Task, **changed: str) -> Task:
 
 
 def neighbour(hyper: str, grid: Mapping[str, list[Any]]) -> str:
-    """Return the hyper-parameters next to some in a grid, as JSON; empty if there are none.
+    """Return the neighbouring hyperparameters in a grid, as JSON; "" if there are none.
 
     They differ in the last name of several values: it has the value before, or the second
     for the first.
@@ -192,7 +195,7 @@ def neighbour(hyper: str, grid: Mapping[str, list[Any]]) -> str:
 
 
 def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names as the solver table spells them; ``"all"`` is what is installed."""
+    """Return names as the solver table spells them; ``"all"`` means all installed."""
     from convexfs.solving.backends import BACKENDS, backend
 
     if isinstance(solvers, str):
@@ -205,7 +208,7 @@ def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def integer_variants() -> dict[str, str]:
-    """Return solvers that are another one with branching added (GLPK_MI, ECOS_BB), and which."""
+    """Return the solvers that are another one with branching added (GLPK_MI, ECOS_BB)."""
     from convexfs.solving.backends import BACKENDS
 
     plain = {
@@ -229,7 +232,7 @@ def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tupl
 
 
 def in_random_order(tasks: Iterable[Task], seed: int) -> list[Task]:
-    """Shuffle within each repeat: problems, and at each its solvers and settings."""
+    """Shuffle within each repeat: the problems, and each problem's solvers and settings."""
     grouped: dict[int, dict[tuple, list[Task]]] = {}
     for task in tasks:
         problem = (task.problem_file, task.data, task.hyper)

@@ -1,6 +1,6 @@
-"""Public sets of instances by name: which files they are, and where to get them.
+"""Public sets of instances by name: their files, and where to download them.
 
-Nothing is shipped: a set is a folder of files as its authors publish them, which the user names.
+No set is shipped. A set is a folder of files as its authors publish them, which you name.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A set of instances: what it holds, who publishes it, and under which licence."""
+    """A set of instances: its content, publisher and licence."""
 
     holds: str
     source: str
@@ -42,7 +42,7 @@ SETS = {
 def files_of(
     names: Iterable[str], instances: Path | None, sample: int | None = None, seed: int = 0
 ) -> list[Path]:
-    """Return the files of some sets, or of a sample by seed of each.
+    """Return the files of some sets, or a random sample of each.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ def _folder(name: str, instances: Path) -> Path | None:
 
 
 def _problems(folder: Path) -> list[Path]:
-    """Return the files of known formats, the smallest first."""
+    """Return the problem files of a folder, smallest first."""
     files = [path for path in folder.iterdir() if path.is_file() and ending(path.name)]
     return sorted(files, key=lambda path: (path.stat().st_size, path.name))
 
 
 def _sampled(files: list[Path], sample: int | None, seed: int) -> list[Path]:
-    """Draw one file of each of `sample` layers of equal size, so that all sizes are there."""
+    """Draw one file from each of `sample` size classes, so that all sizes occur."""
     if sample is None or len(files) <= sample:
         return files
     draw = np.random.default_rng(seed)

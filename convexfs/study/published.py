@@ -28,7 +28,7 @@ OTHERS = "*"
 
 
 def add_published(frame: Frame) -> None:
-    """Add ``set`` and ``published`` to outcomes: the public set of each file, and what is known.
+    """Add columns ``set`` and ``published``: the public set of each file, and its known result.
 
     A set is recognised by the folder of its files, as ``--set`` finds them.
     """
@@ -43,7 +43,7 @@ def add_published(frame: Frame) -> None:
 
 
 def published(of: str, problem: str) -> str | None:
-    """Return the published optimum or status of an instance, as it is printed."""
+    """Return the published optimum or status of an instance, as printed."""
     own = _published()
     return own.get((of, _plain(problem)), own.get((of, OTHERS)))
 
@@ -56,12 +56,12 @@ def _published() -> dict[tuple[str, str], str]:
 
 
 def _plain(name: str) -> str:
-    """Return a name as all spellings of it agree: CVXQP1_S, cvxqp1-s."""
+    """Normalise an instance name, so that CVXQP1_S and cvxqp1-s are equal."""
     return name if name == OTHERS else re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def beside_published(outcomes: Frame) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.PUBLISHED` of instances that have one."""
+    """Return the table :data:`~convexfs.study.columns.PUBLISHED` of known instances."""
     told = outcomes[outcomes["published"].notna()]
     groups: Any = told.groupby(["set", "instance", "published"])
     rows = [_row(of, instance, printed, own) for (of, instance, printed), own in groups]
@@ -69,7 +69,7 @@ def beside_published(outcomes: Frame) -> pd.DataFrame:
 
 
 def contradicts(outcomes: Frame) -> Frame:
-    """Tell which solved tasks differ from what is published, by more than both accuracies.
+    """Return a mask of solved tasks that differ from the published result beyond both accuracies.
 
     That is ten times the accuracy asked for, and half a unit of the last published digit, relative
     to the published optimum or to 1.

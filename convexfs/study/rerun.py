@@ -1,4 +1,4 @@
-"""A comparison done again from its archive, and what came out otherwise."""
+"""Repeat a comparison from its archive, and report the differences."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,9 +20,9 @@ from convexfs.study.compare import compare_problems
 from convexfs.study.outcome_rules import ANSWERED, SMALL_OBJECTIVE, Frame, allowed
 from convexfs.study.plan import ALL, Plan
 
-#: Where the archive is unpacked, in the folder of the results.
+#: Folder for the unpacked archive, inside the result folder.
 UNPACKED = "archive"
-#: Differing packages that are named.
+#: Most differing packages that are named.
 NAMED = 12
 #: Columns that identify a task, independent of the folder of its files.
 _TASK = [
@@ -33,12 +33,12 @@ _MACHINE = ("python", "platform", "processor", "cores")
 
 
 def unpack_into_run(archive: str | Path, out: str | Path, **limit: int) -> Contents:
-    """Return the contents of an archive, unpacked into a folder of the results."""
+    """Unpack an archive into the result folder and return its contents."""
     return unpack_archive(archive, Path(out) / UNPACKED, **limit)
 
 
 def repeat(contents: Contents, out: str | Path, **limits: Any) -> list[Progress]:
-    """Do all comparisons of an archive again, with the solvers that are here."""
+    """Repeat all comparisons of an archive with the installed solvers."""
     done = []
     for study in contents.studies:
         problems = [_problem(contents.folder, own) for own in study["files"]]
@@ -49,7 +49,7 @@ def repeat(contents: Contents, out: str | Path, **limits: Any) -> list[Progress]
 
 
 def _problem(folder: Path, told: dict[str, Any]) -> ProblemFile:
-    """Read a problem file of an archive, on the data that came with it."""
+    """Load a problem file of an archive, with the data that came with it."""
     problem = load_problem_file(folder / told["path"], told["sha256"])
     data = tuple(
         renamed(spec, str((folder / name).resolve())) if name else spec
@@ -59,7 +59,7 @@ def _problem(folder: Path, told: dict[str, Any]) -> ProblemFile:
 
 
 def _plan(told: dict[str, Any]) -> Plan:
-    """Return the plan of an archive for the solvers that are here."""
+    """Return the plan of an archive for the installed solvers."""
     try:
         missing = set(missing_solvers(told))
         here = [name for name in _named(told["solvers"]) if name not in missing]
@@ -73,7 +73,7 @@ def _plan(told: dict[str, Any]) -> Plan:
 
 
 def missing_solvers(plan: dict[str, Any]) -> list[str]:
-    """Return the solvers of a plan that are not installed here."""
+    """Return the solvers of a plan that are not installed."""
     from convexfs.solving.backends import BACKENDS
 
     here = {NATIVE} | {name for name, row in BACKENDS.items() if row.installed}
@@ -81,7 +81,7 @@ def missing_solvers(plan: dict[str, Any]) -> list[str]:
 
 
 def _named(solvers: str | list[str]) -> list[str]:
-    """Return the names of a plan; none if it asks for all there are."""
+    """Return the solver names of a plan; none if it asks for all."""
     names = solvers.split(",") if isinstance(solvers, str) else list(solvers)
     return [] if names == [ALL] else [str(name).strip() for name in names]
 
@@ -89,7 +89,7 @@ def _named(solvers: str | list[str]) -> list[str]:
 def environment_differences(
     before: list[dict[str, Any]], after: list[dict[str, Any]]
 ) -> Iterator[str]:
-    """Say how the machine and versions of the last environments differ."""
+    """Describe the differences in machine and versions between two runs."""
     then, now = (records[-1] if records else {} for records in (before, after))
     for name in _MACHINE:
         if then.get(name) != now.get(name):
@@ -106,7 +106,7 @@ def environment_differences(
 
 
 def repeated(before: Frame, after: Frame) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.REPEATED` of every solver at every settings.
+    """Return the table :data:`~convexfs.study.columns.REPEATED`: old and new results.
 
     Both are rows of :func:`convexfs.study.outcomes.outcomes`; tasks are matched by what was
     solved, with what and how, whatever versions and machine.

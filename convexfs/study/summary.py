@@ -46,18 +46,18 @@ from convexfs.study.outcome_rules import (
     allowed,
 )
 
-#: Times the limit that a task not solved is charged in ``par10``.
+#: Factor on the time limit that ``par10`` charges an unsolved task.
 PENALTY = 10.0
 ALL = "all"
-#: Errors below are rounding errors.
+#: Smaller errors are rounding errors.
 EXACT = 1e-16
-#: Names of the counts of OUTCOMES.
+#: Column names of the counts of OUTCOMES.
 COUNTS = ("solved", "undecided", "wrong_claims", "failed", "timeouts", "skipped")
 SCOPE = names(columns.SCOPE)
 
 
 def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.SUMMARY` of every solver.
+    """Return the table :data:`~convexfs.study.columns.SUMMARY`, one row per solver and settings.
 
     In each settings the best ``success_rate`` comes first, then the least ``times_best``.
     Without a `shift` it is the usual one. Where no problem has a native twin, ``native`` is left
@@ -110,19 +110,19 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
 
 
 def _par10(tried: Frame) -> float:
-    """Return the mean of the seconds charged, ten times as many where nothing was found."""
+    """Return PAR10: mean seconds, with ten times the limit for unsolved tasks."""
     seconds = tried["charged_seconds"]
     return seconds.where(tried["outcome"].isin(ANSWERED), PENALTY * seconds).mean()
 
 
 def _median(values: Frame) -> float:
-    """Return the median of what is known; NaN if nothing is."""
+    """Return the median of the values that are not NaN; NaN if there are none."""
     known = values.dropna()
     return float(known.median()) if len(known) else np.nan
 
 
 def solver_options_table(outcomes: Frame) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.TOLD`: what each solver was asked for, in words."""
+    """Return the table :data:`~convexfs.study.columns.TOLD`: options of each solver, in words."""
     tried: Frame = outcomes[outcomes["outcome"] != SKIPPED]
     by = ["settings", "solver", "solver_version", "told"]
     counted = tried.assign(told=tried["told"].replace("", "nothing")).groupby(by, dropna=False)
@@ -130,7 +130,7 @@ def solver_options_table(outcomes: Frame) -> pd.DataFrame:
 
 
 def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[columns.Column, ...]]:
-    """Return a row per settings and instance, a column per solver; and what its columns are.
+    """Return one row per settings and instance, one column per solver; and the columns.
 
     A cell is the worst outcome over the repeats with the median of the seconds charged, such as
     "solved 0.0123"; it is empty where the solver does not take the problem.
@@ -178,7 +178,7 @@ def performance_profile(outcomes: Frame) -> pd.DataFrame:
 
 def _profile(group: Frame) -> Frame:
     tried = group[group["outcome"] != SKIPPED]
-    # Two zeros of a coarse clock are equally fast.
+    # Two times of 0 on a coarse clock count as equal.
     ratios = (tried["charged_seconds"] / tried["best"]).fillna(1.0)
     ratios = ratios.where(tried["outcome"].isin(ANSWERED), np.inf)
     largest = ratios[np.isfinite(ratios)].max()
@@ -192,7 +192,7 @@ def _profile(group: Frame) -> Frame:
 
 
 def wrong_claims(outcomes: Frame) -> pd.DataFrame:
-    """Return each wrong status: its solver, its problem, and its error.
+    """Return one row per wrong status: its solver, problem and error.
 
     The columns are :data:`~convexfs.study.columns.CLAIMS`; residuals are the largest over
     repeats, infinite without a point.
@@ -204,7 +204,7 @@ def wrong_claims(outcomes: Frame) -> pd.DataFrame:
 
 
 def claimants(claims: Frame) -> pd.DataFrame:
-    """Return the wrong statuses of each solver by accuracy, with one example problem.
+    """Count the wrong statuses of each solver by accuracy, with an example problem.
 
     `claims` are :func:`wrong_claims`, the columns :data:`~convexfs.study.columns.CLAIMANTS`.
     Only the status "optimal" comes with a point whose residuals can be computed.
@@ -218,7 +218,7 @@ def claimants(claims: Frame) -> pd.DataFrame:
 
 
 def reasons(outcomes: Frame) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.REASONS` why tasks are not solved.
+    """Return the table :data:`~convexfs.study.columns.REASONS` of unsolved tasks.
 
     Messages that differ only in numbers and solver count as one, shown by the first of them; the
     worst outcomes come first, then the commonest.
@@ -243,7 +243,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
 
 
 def _complaints(lost: Frame) -> Frame:
-    """Return a remark for tasks without one: the solver's doubt, or its residuals."""
+    """Return a reason for tasks without a message: an unsure status, or the residuals."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
     late = pd.Series("solved after its time limit", index=lost.index)
@@ -252,7 +252,7 @@ def _complaints(lost: Frame) -> Frame:
 
 
 def accuracy_time(outcomes: Frame) -> pd.DataFrame:
-    """Return error and time of every instance and solver that has an answer.
+    """Return error and time of every instance and solver with a solution.
 
     Returns
     -------
@@ -270,7 +270,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
 
 
 def agreement(selected: Frame) -> pd.DataFrame:
-    """Return how far two solvers select the same features, where both solved the problem.
+    """Return how much the selected features of two solvers overlap, where both solved.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def _jaccard(one: set, other: set) -> float:
 
 
 def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.RANKING` of solvers by seconds charged.
+    """Return the table :data:`~convexfs.study.columns.RANKING`: solvers by charged seconds.
 
     Within each problem class, all on the same instances. ``scope`` is ``all``, or ``native``:
     only the instances that have a native twin, where these are not all. The lead is over the
@@ -328,7 +328,7 @@ def _success(own: Frame) -> dict[str, float]:
 
 
 def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.LEADERS` of each problem class.
+    """Return the table :data:`~convexfs.study.columns.LEADERS`, one row per problem class.
 
     The fastest and the most accurate are sought among those that solved the most. Without a
     `shift` it is the usual one.
@@ -354,7 +354,7 @@ def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
 
 
 def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> dict[str, Any]:
-    """Return how many times as long the second takes, paired by instance and repeat."""
+    """Return the second solver's time over the first's, paired by instance and repeat."""
     if second is None:
         return {"second": None, "clear": False}
     ahead, behind = (group[group["solver"] == solver] for solver in (first, second))
@@ -372,7 +372,7 @@ def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> 
 
 
 def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
-    """Yield sets of instances of one class, with the solvers that take every one of them."""
+    """Yield sets of instances of one class, with the solvers that take all of them."""
     tried = outcomes[outcomes["outcome"] != SKIPPED]
     for (settings, name), group in tried.groupby(["settings", "problem_class"]):
         sets = group.groupby("solver")["instance"].agg(frozenset)

@@ -1,10 +1,10 @@
-"""Solvers matched by the accuracy their answers have, not by the one that was asked for.
+"""Compare solvers by the accuracy that their solutions have, not the requested one.
 
-A solver may be asked for 1e-6 and return 1e-9, and another for the same and return 1e-4: their
-times are not those of the same work. Solved at a ladder of tolerances, each has a time for
-almost every accuracy: that of its quickest run whose answer was verified to have it, whatever
-its options and its status are. Where no run got there in time, the limit is
-charged. Warm starts stay out: they know an answer beforehand.
+One solver may be asked for 1e-6 and return 1e-9, another returns 1e-4: their times are not for the
+same work. Run at a ladder of tolerances, each solver has a time for almost every accuracy: that of
+its fastest run whose solution was verified to have it, whatever its options and status. If no run
+reaches the accuracy in time, the limit is charged. Warm starts are left out, because they start
+from a known solution.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,20 +19,20 @@ from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, seconds, times_best, with_best
 from convexfs.study.outcome_rules import SOLVED, Frame, unsolved_seconds
 
-#: Accuracies that curves go through.
+#: Accuracies at which curves are evaluated.
 CURVE = tuple(10.0**-power for power in range(1, 11))
 ALL = "all"
 _RUN = ["problem_class", "instance", "repeat", "solver"]
 
 
 def targets_of(outcomes: Frame) -> list[float]:
-    """Return the accuracies that solvers were asked for, coarse ones first."""
+    """Return the requested tolerances, coarse ones first."""
     asked = {float(tol) for tol in outcomes["tol"].dropna()}
     return sorted(asked or {DEFAULT_ACCURACY}, reverse=True)
 
 
 def verified(outcomes: Frame) -> Frame:
-    """Return the accuracy each answer was verified to have; infinite where none was.
+    """Return the verified accuracy of each solution; infinite if there is none.
 
     It is the largest of its residuals and of its distance from a proven objective.
     """
@@ -41,7 +41,7 @@ def verified(outcomes: Frame) -> Frame:
 
 
 def quickest(outcomes: Frame, target: float) -> Frame:
-    """Return the quickest run of every solver at every instance and repeat that got to `target`.
+    """Return the fastest run per solver, instance and repeat that reached accuracy `target`.
 
     The columns are those of outcomes that name what was run; ``outcome`` is solved where a run
     got there, else failed; ``charged_seconds`` its own or the limit; ``at`` its settings.
@@ -61,7 +61,7 @@ def quickest(outcomes: Frame, target: float) -> Frame:
 def time_to_accuracy(
     outcomes: Frame, shift: float | None = None, targets: Sequence[float] | None = None
 ) -> pd.DataFrame:
-    """Return the :data:`~convexfs.study.columns.ACHIEVED` of every solver at some accuracies.
+    """Return the table :data:`~convexfs.study.columns.ACHIEVED` at some accuracies.
 
     Without `targets` they are those that some run asked for.
     In each class the most that got there comes first, then the least ``times_best``.
@@ -96,13 +96,13 @@ def _reached(outcomes: Frame, target: float, shift: float) -> Iterator[dict[str,
 
 
 def _classes(runs: Frame) -> list[tuple[str, Frame]]:
-    """Return the runs of each class, and of all if there are several."""
+    """Return the runs of each problem class, and of all classes if there are several."""
     groups = list(runs.groupby("problem_class"))
     return [(ALL, runs), *groups] if len(groups) > 1 else groups
 
 
 def reached_within(outcomes: Frame, targets: Sequence[float] | None = None) -> pd.DataFrame:
-    """Return the share of its problems a solver has brought to an accuracy after some seconds.
+    """Return the share of problems that each solver brought to an accuracy within a time.
 
     Returns
     -------

@@ -1,1 +1,1 @@
-"""Problem files: what a Python file or a file of a known format asks to be solved."""
+"""Problem files: Python files, or files of a known format, that state problems to solve."""

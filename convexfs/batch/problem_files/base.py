@@ -1,4 +1,4 @@
-"""What a problem file may say, whatever it states, and what is made of it."""
+"""The contract of problem files: the names they may define, and the checked result."""
 
 import ast
 import inspect
@@ -25,15 +25,15 @@ KINDS = {
     "SOLVERS": (list, "a list of solver names, such as ['CLARABEL', 'SCS']"),
     "FIT": (bool | str, "True for the whole method or False for its first convex problem"),
 }
-#: Placeholder for the name of a data set where a problem makes its own data.
+#: Placeholder for the data set's name if a problem makes its own data.
 OWN_DATA = "own data"
-#: What a function may ask for by name beside its GRID, wherever there are data.
+#: Arguments that a function may have beside those in GRID, if there are data.
 SAMPLES = ("X", "y", "names", "groups")
 
 
 @dataclass(frozen=True)
 class ProblemFile:
-    """A problem file that keeps its contract.
+    """A problem file that was read and checked.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class ProblemFile:
 
     @property
     def is_own(self) -> bool:
-        """Whether the file states a user-defined problem, not a method's."""
+        """Return whether the file states a user-defined problem, not a method's."""
         return self.formulation is OWN
 
 
 class Reader:
-    """Runs a file's text and checks what it defined, remembering the lines."""
+    """Run the text of a problem file and check its definitions; errors name the line."""
 
     def __init__(self, path: Path, text: bytes):
         self.path, self.text = path, text
@@ -118,7 +118,7 @@ class Reader:
                 self.fail(f"{name} is not called: write the function's name as build", name)
             if name in KINDS or not name.isupper():
                 continue
-            # Other constants are the file's own, unless one looks like a slip.
+            # Other constants belong to the file, unless one looks like a misspelt name.
             if get_close_matches(name, KINDS, n=1, cutoff=0.75):
                 self.fail(f"{name} means nothing here: {did_you_mean(name, KINDS)}", name)
 
@@ -143,7 +143,7 @@ class Reader:
         return bool(value) and all(isinstance(entry, str) for entry in value)
 
     def check_grid(self, grid: Mapping[Any, Any], takes: set[str], whose: str) -> None:
-        """Raise unless every name of GRID is taken, and has a list of values that JSON can say."""
+        """Raise unless every name of GRID is an argument and has a list of JSON values."""
         for name, values in grid.items():
             if name not in takes:
                 options = did_you_mean(str(name), takes)
@@ -159,7 +159,7 @@ class Reader:
                 )
 
     def data_specs(self, specs: list[str]) -> list[str]:
-        """Specs with relative paths made absolute: they start at this file."""
+        """Return data specs with relative paths resolved against the folder of this file."""
         here = self.path.parent
 
         def placed(spec: str) -> str:
@@ -174,7 +174,7 @@ class Reader:
             self.fail(str(error), "DATA")
 
     def check_solvers(self, names: list[str]) -> None:
-        """Raise unless all of SOLVERS are known."""
+        """Raise unless all names in SOLVERS are known."""
         from convexfs.solving.backends import BACKENDS
 
         known = {"native", "auto", *BACKENDS}
@@ -191,7 +191,7 @@ class Reader:
 def samples_of(
     data: Dataset, build: Callable[..., Any], values: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the arguments among X, y, feature names and groups that `build` takes.
+    """Return the arguments of `build` among X, y, feature names and groups.
 
     Names in the method's `values` are left out: those values take precedence.
     """
@@ -206,7 +206,7 @@ def samples_of(
 
 @contextmanager
 def printed_aside() -> Iterator[None]:
-    """Send what a file prints to standard error: the command's own output stays whole.
+    """Redirect what a file prints to standard error, so that the command's output stays parsable.
 
     A worker's prints go to the log as they are.
     """
@@ -215,21 +215,24 @@ def printed_aside() -> Iterator[None]:
         return
     try:
         aside: Any = _StaysOpen(os.fdopen(os.dup(sys.stderr.fileno()), "wb"), write_through=True)
-    except (OSError, ValueError, AttributeError):  # standard error is no file
+    except (OSError, ValueError, AttributeError):  # Standard error has no file descriptor.
         aside = sys.stderr
     with redirect_stdout(aside):
         yield
 
 
 class _StaysOpen(io.TextIOWrapper):
-    """A text file that problem files may close, and print to afterwards."""
+    """A text stream that ignores close(), so that problem files can print afterwards."""
 
     def close(self) -> None:
         self.flush()
 
 
 def canonical(value: Any) -> str:
-    """JSON text that equal values share; TypeError for what JSON cannot say."""
+    """Return canonical JSON, equal for equal values.
+
+    Raise TypeError if JSON cannot represent it.
+    """
     return json.dumps(value, sort_keys=True)
 
 

@@ -32,10 +32,10 @@ def own_reader(path: Path, text: bytes) -> "OwnReader | None":
 
 
 class OwnReader(Reader):
-    """Reads a file without a METHOD."""
+    """Reader of problem files without METHOD."""
 
     def problem_file(self, digest: str) -> ProblemFile:
-        """Check the file and return its problem."""
+        """Check the file and return it as a ProblemFile."""
         said = self.said()
         if "FIT" in said:
             self.fail("FIT is for files with a METHOD: a custom problem has no fit", "FIT")
@@ -107,7 +107,7 @@ class OwnReader(Reader):
 
 
 def _parameters(functions: Iterable[Callable[..., Any]]) -> dict[str, inspect.Parameter]:
-    """Parameters of some functions; one with a default somewhere and none elsewhere has none."""
+    """Return the joint parameters of functions; one is optional only if it has a default in all."""
     found: dict[str, inspect.Parameter] = {}
     for function in functions:
         for name, parameter in inspect.signature(function).parameters.items():
@@ -117,7 +117,7 @@ def _parameters(functions: Iterable[Callable[..., Any]]) -> dict[str, inspect.Pa
 
 
 def _taking(function: Callable[..., Any], grid: Mapping[str, Any]) -> Callable[..., Any]:
-    """Name every argument in the signature of `function`; ``**grid`` becomes GRID's names."""
+    """Give `function` a signature with explicit arguments; ``**grid`` becomes GRID's names."""
     found = _parameters([function])
     kept = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -158,12 +158,12 @@ def _one_of(several: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
 
 
 def is_function(path: Path) -> bool:
-    """Whether a name is that of a function, ``package.module:function``."""
+    """Return whether a name has the form ``package.module:function``."""
     return _FUNCTION.fullmatch(str(path)) is not None
 
 
 def source_text(name: str) -> bytes:
-    """Read the source file in which a function is defined."""
+    """Return the source text of the file that defines a function."""
     function = _imported(name)
     try:
         return Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_bytes()
@@ -172,7 +172,7 @@ def source_text(name: str) -> bytes:
 
 
 def of_function(path: Path, digest: str) -> ProblemFile:
-    """Return the problem that an installed function builds with its default arguments."""
+    """Return the problem that an importable function builds with its default arguments."""
     name = str(path)
     function = _imported(name)
     takes = inspect.signature(function).parameters.values()
@@ -204,7 +204,7 @@ def _imported(name: str) -> Callable[..., Any]:
 
 
 def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
-    """Return the problem of an MPS, LP, CBF, SDPA, npz or .mat file after reading it once."""
+    """Return the problem of an MPS, LP, CBF, SDPA, npz or .mat file, read once."""
     from convexfs.formats import read_problem
 
     read_problem(path)
@@ -222,7 +222,7 @@ def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
 def _plain(
     path: Path, digest: str, build: Callable[..., Any], *, code: str, **more: Any
 ) -> ProblemFile:
-    """Return a problem that has no grid and is solved by ``solver="auto"``."""
+    """Return a problem file without a grid, solved by ``solver="auto"``."""
     return ProblemFile(
         path=path,
         sha256=digest,

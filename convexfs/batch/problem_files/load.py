@@ -54,20 +54,20 @@ from convexfs.methods import named_formulation, parts_of
 from convexfs.methods.base.change import PROBLEM, added, as_build, is_change, replacing
 from convexfs.methods.base.formulation import Formulation
 
-#: Functions of a file that change constraints, or the problem.
+#: Functions of a file that change the constraints or the problem.
 FEASIBLE, CONSTRAINTS, CHANGE = "feasible", "constraints", "change"
 _REQUIRED = ("METHOD", "DATA")
-#: Arguments of a method that are not its hyper-parameters.
+#: Arguments of a method that are not hyperparameters.
 _PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
     f"solver{part}" for part in ("", "_tol", "_options")
 }
 
 
 class MethodReader(Reader):
-    """Reads a file with a METHOD."""
+    """Reader of problem files with METHOD."""
 
     def problem_file(self, digest: str) -> ProblemFile:
-        """Check the file and return its problem."""
+        """Check the file and return it as a ProblemFile."""
         said = self.said()
         for name in _REQUIRED:
             if name not in said:
@@ -106,7 +106,7 @@ class MethodReader(Reader):
             self.fail(str(error), "METHOD")
 
     def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
-        """Return the name that GRID may use for one part of a fit, such as "point" for LLFS."""
+        """Return the argument by which GRID selects one part of a fit, such as "point" for LLFS."""
         if isinstance(fit, bool):
             return set()
         known = parts_of(formulation)
@@ -116,7 +116,7 @@ class MethodReader(Reader):
         return {known[1]}
 
     def _feasible(self, formulation: Formulation) -> Any:
-        """Return a function for the constraints as the file changes them; None if it does not."""
+        """Return a function for the file's constraints; None if the file does not change them."""
         found = [name for name in (FEASIBLE, CONSTRAINTS) if name in self.names]
         if not found:
             return None
@@ -135,7 +135,7 @@ class MethodReader(Reader):
         return (added if name == CONSTRAINTS else replacing)(default, function)
 
     def _build(self, formulation: Formulation) -> Any:
-        """Return the changed problem: `build`, or `change` as one; None if there is neither."""
+        """Return the build function of the changed problem, from `build` or `change`; else None."""
         build, change = self.names.get("build"), self.names.get(CHANGE)
         if change is None:
             if callable(build) and is_change(build):
@@ -155,7 +155,7 @@ class MethodReader(Reader):
         if not callable(build):
             self.fail(f"build must be a function, not {build!r}", "build")
         offered = [*inspect.signature(formulation.build).parameters, *grid, PROBLEM]
-        # A whole fit may leave samples and features out on its way.
+        # A full fit may leave out samples and features.
         offered += [] if fit else SAMPLES
         for name, parameter in inspect.signature(build).parameters.items():
             if name not in offered and parameter.default is parameter.empty:
@@ -175,9 +175,9 @@ class MethodReader(Reader):
     ) -> None:
         source = formulation.settings if fit else formulation.numbers
         takes = set(inspect.signature(source).parameters) - _PLUMBING | part
-        # The whole method fills the arguments of the formulation as printed by itself.
+        # The full fit supplies the arguments of the printed formulation.
         if not fit or build is not formulation.build:
-            # A seed that build takes replaces the run's.
+            # An explicit seed argument of build replaces the seed of the run.
             takes |= set(inspect.signature(build).parameters) - (_PLUMBING - {"seed"}) - {PROBLEM}
         self.check_grid(grid, takes, f"neither build nor {formulation.name} takes")
 
@@ -259,7 +259,7 @@ def _found(name: str | Path) -> tuple[Path, bytes]:
 
 
 def check_files(names: Iterable[str]) -> None:
-    """Raise if a problem file cannot be found; nothing is loaded."""
+    """Raise if a problem file does not exist; nothing is loaded."""
     for name in names:
         if not custom.is_function(Path(name)):
             _find(name)
@@ -267,7 +267,7 @@ def check_files(names: Iterable[str]) -> None:
 
 def _find(name: str | Path) -> Path:
     for candidate in (Path(name), FOLDER / name, FOLDER / f"{name}.py"):
-        if os.path.isfile(candidate):  # False for a name too long to be one
+        if os.path.isfile(candidate):  # isfile returns False for names that are too long.
             return candidate.resolve()
     known = [path.stem for path in FOLDER.glob("*.py")]
     if Path(name).suffix or len(Path(name).parts) > 1:
@@ -278,7 +278,7 @@ def _find(name: str | Path) -> Path:
 def with_fixed(
     build: Callable[..., Any] | None, chosen: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
-    """`build` with those arguments fixed that it takes, under the signature of the others."""
+    """Return `build` with some arguments fixed, and with a signature of the remaining ones."""
     if build is None:
         return None
     parameters = inspect.signature(build).parameters

@@ -1,1 +1,1 @@
-"""The results of a run: a folder with one SQLite file."""
+"""The store of a run: a folder with one SQLite file."""

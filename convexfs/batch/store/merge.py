@@ -1,8 +1,8 @@
-"""The shards of a run put together, equal to the run that was never parted.
+"""Merge the shards of a run; the result equals a run that was not split.
 
-Each shard is taken in one transaction: killed at any moment, a merge leaves whole shards,
-and the same command goes on. Taken again, a shard changes nothing; of two ends of one
-task the later stays.
+Each shard is copied in one transaction. If a merge is killed, it leaves complete shards, and the
+same command resumes it. Merging a shard again changes nothing. If two shards have the same task,
+the later result is used.
 """
 
 import sqlite3
@@ -16,13 +16,13 @@ from convexfs.batch.store.shards import Shard, differences, shard_name, shard_re
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError, RunError
 
-#: Tables whose rows belong to a task, by its key.
+#: Tables whose rows have the key of a task.
 _OF_TASKS = ("tasks", "attempts", "solutions")
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of a merge.
+    """Summary of a merge.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Merged:
 
 
 def merge(folders: Iterable[str | Path], out: str | Path) -> Merged:
-    """Join the folders of shards in one folder, which is then that of the whole run.
+    """Merge the folders of shards into one folder, which becomes that of the complete run.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _check_one_run(parts: Mapping[Path, Mapping[str, Any]]) -> None:
 
 
 def _check_place(store: Store, record: Mapping[str, Any]) -> None:
-    """Raise unless a folder is empty, or holds what was merged of the same run."""
+    """Raise unless the output folder is empty or holds merged shards of the same run."""
     there, place = shard_record(store), store.path.parent
     if there is None and store.finished():
         raise RunError(f"{place}: holds another run; choose another --out")
@@ -129,7 +129,7 @@ def _unfinished(parts: Mapping[Path, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _take(store: Store, folder: Path) -> None:
-    """Copy what a shard has, and this run has not or has from earlier."""
+    """Copy the rows of a shard that this run lacks or has in an older version."""
     with store.beside(folder) as database:
         database.execute("DROP TABLE IF EXISTS temp.taken")
         database.execute(
@@ -147,7 +147,7 @@ def _take(store: Store, folder: Path) -> None:
             "AS p WHERE NOT EXISTS "
             "(SELECT 1 FROM main.problems m WHERE m.sha256 = p.sha256 AND m.failure = '')",
         )
-        # Each shard notes the study with the line it was started by: one of them is enough.
+        # Every shard stores the study with its own command line; one copy is enough.
         database.execute(
             "INSERT OR IGNORE INTO main.studies (record) SELECT record FROM shard.studies AS s "
             "WHERE NOT EXISTS (SELECT 1 FROM main.studies m WHERE "
@@ -166,6 +166,6 @@ def _copy(database: sqlite3.Connection, table: str, where: str) -> None:
     )
 
 
-#: The number that an environment of a shard has here.
+#: Id of a shard's environment in the merged store.
 _SAME_ENVIRONMENT = """(SELECT m.id FROM main.environment m JOIN shard.environment s
     ON m.record = s.record WHERE s.id = environment)"""

@@ -1,9 +1,9 @@
-"""A lock on a run's folder that holds where file locks do not, as between the hosts of a cluster.
+"""A lock on a run's folder that also works between the hosts of a cluster.
 
 The lock is a file that one process creates, which is atomic on network file systems too, and that
-the holder keeps touching. It ends with the holder in three ways: the holder removes it; or it has
-died on this host; or the file has not been touched for a while. Clocks of different hosts are
-never compared: whoever waits looks at whether the file changes.
+the holder touches regularly. The lock ends in one of three ways: the holder removes it, the holder
+has died on this host, or the file has not been touched for a while. Clocks of different hosts are
+never compared: a waiting process only checks whether the file changes.
 """
 
 import json
@@ -19,8 +19,8 @@ from typing import Any
 
 from convexfs.errors import RunError, warn
 
-#: Seconds between two signs of life, and without one until a holder counts as dead. Hosts of a
-#: network file system may see a change only after a minute.
+#: Seconds between two touches of the file, and the time without one after which a holder counts as
+#: dead. Hosts of a network file system may see a change only after a minute.
 BEAT, DEAD = 10.0, 150.0
 _TICK = 0.25
 
@@ -40,7 +40,7 @@ class RunLock:
         }
 
     def take(self, resources: ExitStack) -> None:
-        """Take the lock, waiting for a holder that may be dead; raise RunError if one lives."""
+        """Take the lock, waiting for a holder that may be dead; raise RunError if it is alive."""
         while not self._created():
             holder, signs = self._seen()
             if holder is not None and self._is_dead(holder, signs):
@@ -50,7 +50,7 @@ class RunLock:
         resources.callback(self._release, ended)
 
     def check(self) -> None:
-        """Raise if another process has taken the lock, because this one seemed to be dead."""
+        """Raise if another process took the lock because it considered this one dead."""
         holder, _ = self._seen()
         if holder is None or holder.get("token") != self._me["token"]:
             raise RunError(
@@ -68,19 +68,19 @@ class RunLock:
         return True
 
     def _seen(self) -> tuple[dict[str, Any] | None, int]:
-        """Return who has the lock, and when it was touched; None if nobody has it."""
+        """Return the holder and the time of its last touch; None if the lock is free."""
         try:
             touched, text = self.path.stat().st_mtime_ns, self.path.read_text()
         except FileNotFoundError:
             return None, 0
         try:
             holder = json.loads(text)
-        except ValueError:  # it is being written, or its writer has died
+        except ValueError:  # The file is being written, or its writer has died.
             return {}, touched
         return (holder if isinstance(holder, dict) else {}), touched
 
     def _is_dead(self, holder: dict[str, Any], touched: int) -> bool:
-        """Return whether a holder is dead, after a wait if need be; raise if it lives."""
+        """Return whether a holder is dead, waiting if necessary; raise if it is alive."""
         here = all(holder.get(name) == self._me[name] for name in ("host", "boot"))
         if here and isinstance(holder.get("pid"), int):
             if _start(holder["pid"]) != holder.get("start"):
@@ -108,7 +108,7 @@ class RunLock:
         )
 
     def _take_from(self, holder: dict[str, Any]) -> None:
-        """Remove the lock of a dead holder; of several processes only one may do so."""
+        """Remove the lock of a dead holder; only one of several processes succeeds."""
         claim = self.path.with_name(f"{self.path.name}-{holder.get('token', 'unreadable')}")
         try:
             os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
@@ -129,7 +129,7 @@ class RunLock:
 
     def _release(self, ended: threading.Event) -> None:
         ended.set()
-        # A forked worker has a copy of this object, and not the lock.
+        # A forked worker has a copy of this object but does not hold the lock.
         if os.getpid() == self._me["pid"]:
             holder, _ = self._seen()
             if holder is not None and holder.get("token") == self._me["token"]:
@@ -137,7 +137,7 @@ class RunLock:
 
 
 def _boot() -> str:
-    """Return the id of this start of the machine."""
+    """Return the boot id of the machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -145,12 +145,12 @@ def _boot() -> str:
 
 
 def _start(pid: int) -> str:
-    """Return when a process was started, in the system's own unit; empty if it is not running."""
+    """Return the start time of a process in system units; "" if it is not running."""
     try:
         os.kill(pid, 0)
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except ProcessLookupError:
         return ""
-    except OSError:  # another user's process, or a system without /proc
+    except OSError:  # The process belongs to another user, or the system has no /proc.
         return "running"
     return "" if fields[0] in ("Z", "X") else fields[19]

@@ -1,4 +1,4 @@
-"""The tables of a run, what older versions of them lacked, and how they hold arrays."""
+"""The database schema of a run, its migrations, and the format of stored arrays."""
 
 import io
 import re
@@ -121,7 +121,7 @@ CREATE TABLE IF NOT EXISTS environment ( -- the machines and versions rows were 
   record TEXT UNIQUE           -- JSON
 );
 """
-#: What brings tables of an older version to the next one.
+#: Migrations, by the schema version they start from.
 UPGRADES = {
     1: """ALTER TABLE tasks ADD COLUMN problem_code TEXT;
           ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
@@ -139,22 +139,22 @@ UPGRADES = {
           ALTER TABLE tasks ADD COLUMN dimacs TEXT;""",
 }
 _OWN = re.compile(r"CREATE (TABLE|INDEX|UNIQUE INDEX)\b", re.IGNORECASE)
-#: Tables that SCHEMA makes where they are missing, by the version they came with.
+#: Tables that SCHEMA creates if they are missing, by the schema version that introduced them.
 NEW_TABLES = {"problems": 3, "studies": 4, "shards": 5}
-#: Columns in which two equal runs may differ; so may all of attempts and environment.
+#: Columns that may differ between two equal runs; all of attempts and environment may too.
 VOLATILE = {"n_attempts", "environment", "finished_utc", "peak_bytes"} | {
     f"{stage}_seconds"
     for stage in ("build", "compile", "setup", "solve", "solve_cpu", "clock", "wall", "cpu")
 }
-#: Columns of texts that are read as JSON objects.
+#: Text columns that are read as JSON objects.
 JSON_OBJECTS = {"hyper", "options", "own_options", "dimacs", "record"}
-#: Tasks are read in this order, whatever the order of arrival was.
+#: Tasks are read in this order, independent of the order in which they finished.
 ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key"
 
 
 @cache
 def columns() -> dict[str, dict[str, str]]:
-    """Return the kind of every column of every table."""
+    """Return the type of every column of every table."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(SCHEMA)
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -162,13 +162,13 @@ def columns() -> dict[str, dict[str, str]]:
 
 
 def columns_in(database: sqlite3.Connection, table: str) -> dict[str, str]:
-    """Return the kind of every column a table has in some file; none if it is not there."""
+    """Return the type of every column of a table in a file; empty if the table is missing."""
     found = database.execute(f"PRAGMA table_info({table})").fetchall()
     return {name: kind for _, name, kind, *_ in found}
 
 
 def missing_columns(database: sqlite3.Connection, version: int) -> Iterator[str]:
-    """Yield columns that tables of a version should have and a file has not."""
+    """Yield the columns of this schema version that are missing from a file."""
     later = set(_added_after(version))
     for table, kinds in columns().items():
         there = columns_in(database, table)
@@ -178,7 +178,7 @@ def missing_columns(database: sqlite3.Connection, version: int) -> Iterator[str]
 
 
 def foreign(database: sqlite3.Connection) -> str | None:
-    """Return the name of something other than a table or an index in a file, None if there is none.
+    """Return the name of a database object that is neither table nor index, or None.
 
     SQLite runs views and triggers whenever tables are read or written. The text is compared
     because an edited schema may give them another type.
@@ -196,7 +196,7 @@ def _added_after(version: int) -> Iterator[tuple[str, str]]:
 
 
 def has_tables(db: sqlite3.Connection) -> bool:
-    """Whether a run came to make its tables; killed meanwhile, it leaves them to be undone."""
+    """Return whether the tables were created; a run killed before that leaves none."""
     try:
         return bool(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     except sqlite3.OperationalError as error:
@@ -205,14 +205,14 @@ def has_tables(db: sqlite3.Connection) -> bool:
         return False
 
 
-#: Sizes and places from here on need zip64; so do more members than 65,535.
+#: Larger sizes and offsets need zip64, and so do more than 65,535 members.
 _LARGEST, _MOST_MEMBERS = 2**31, 2**16 - 1
-#: Shorter members are stored as they are: compressing them costs more than it saves.
+#: Shorter members are stored uncompressed, because compression costs more than it saves.
 _COMPRESSED_BYTES = 512
 _STORED, _DEFLATED, _VERSION, _UTF_8 = 0, 8, 20, 0x800
-#: The first moment that a zip archive can name, 1980-01-01 00:00.
+#: The earliest time that a zip archive can store, 1980-01-01 00:00.
 _TIME, _DATE = 0, 0x21
-#: Headers of a zip archive (APPNOTE.TXT): of a member, of its entry at the end, and of the end.
+#: Zip headers (APPNOTE.TXT): of a member, of its directory entry, and of the archive's end.
 _MEMBER, _ENTRY = struct.Struct("<4s5H3L2H"), struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
 
@@ -262,7 +262,7 @@ def _npy_header(dtype: np.dtype, shape: tuple[int, ...], by_columns: bool) -> by
 
 
 def _pack_large(arrays: Mapping[str, Any]) -> bytes:
-    """Do the same with arrays that need the longer numbers of zip64."""
+    """Pack arrays that need zip64."""
     blob = io.BytesIO()
     with zipfile.ZipFile(blob, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(arrays):
@@ -275,17 +275,17 @@ def unpack(blob: bytes) -> dict[str, np.ndarray]:
     """Return the arrays that :func:`pack` was given."""
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
-            # A blob of somebody else's folder may unpack to more than there is memory.
+            # A blob from another person's folder may unpack to more than the memory.
             unpacked = sum(member.file_size for member in archive.zip.infolist())
             read_limit().check(unpacked, "the arrays of a result")
             return dict(archive)
     except ConvexfsError:
         raise
-    # What numpy, zipfile and zlib raise about bytes that are none of theirs.
+    # numpy, zipfile and zlib raise these for invalid bytes.
     except Exception as error:
         raise RunError(f"the arrays of a result are damaged ({error}); solve it again") from error
 
 
 def storable(text: str) -> str:
-    """Return text that UTF-8 can hold, with escapes in place of lone surrogates."""
+    """Return text that UTF-8 can encode, with lone surrogates escaped."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -1,8 +1,8 @@
-"""A run in parts that know nothing of each other, as the jobs of a cluster's array.
+"""Shards: parts of a run that work independently, such as the jobs of a cluster's array.
 
-A task belongs to the shard that its key says, whoever asks: every shard finds its own
-part of the same files, and no part is done twice. Each has its own folder, which
-says what it is part of; :mod:`convexfs.batch.store.merge` joins them.
+The key of a task determines its shard, so every shard finds its own part of the same files and no
+task is run twice. Each shard has its own folder, which records the run that it belongs to.
+:mod:`convexfs.batch.store.merge` joins the folders.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ class Shard:
 
     @classmethod
     def named(cls, text: str) -> "Shard":
-        """Read ``3/8``."""
+        """Parse a text such as ``3/8``."""
         found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
         number, count = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= count:
@@ -37,11 +37,11 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def part(self, tasks: Iterable[Task]) -> list[Task]:
-        """Return the tasks that are this shard's, in their order."""
+        """Return the tasks of this shard, in order."""
         return [task for task in tasks if int(task.key[:16], 16) % self.count == self.number - 1]
 
 
-#: The fields of a shard's record and their types; those of dicts are texts by names.
+#: Fields of a shard's record and their types.
 _FIELDS = {
     "shard": int, "of": int, "tasks": int, "total": int, "run": str, "code": str,
     "versions": dict, "files": dict, "data": dict, "solvers": dict,
@@ -49,7 +49,7 @@ _FIELDS = {
 
 
 def shard_record(store: Store) -> dict[str, Any] | None:
-    """Return which part of which run a store is, None if it is a complete run."""
+    """Return the shard record of a store; None if the store holds a complete run."""
     record = store.shard()
     if record is None:
         return None
@@ -63,7 +63,7 @@ def shard_record(store: Store) -> dict[str, Any] | None:
 
 
 def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
-    """Note in a folder which part of which run it is, or raise if it is that of another.
+    """Record in a folder which shard of which run it holds; raise if it holds another.
 
     ``tasks`` are those of the whole run. A run without a shard may go on in a folder that
     shards were merged into, and in no other of theirs.
@@ -93,12 +93,12 @@ def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> Non
 
 
 def shard_name(record: Mapping[str, Any]) -> str:
-    """Return the shard that a folder says it is, as ``3/8``."""
+    """Return the shard of a record as text, such as ``3/8``."""
     return str(Shard(record["shard"], record["of"]))
 
 
 def _whole(shard: Shard, tasks: Sequence[Task]) -> dict[str, Any]:
-    """Return what all shards of a run have in common: its tasks, and what they follow from."""
+    """Return what all shards of a run share: a hash of its tasks and their inputs."""
     keys = "\n".join(sorted(task.key for task in tasks))
     return {
         "of": shard.count,
@@ -113,7 +113,7 @@ def _whole(shard: Shard, tasks: Sequence[Task]) -> dict[str, Any]:
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words what two records of shards say of different runs; none: they are of one."""
+    """Describe the differences between two shard records; yield nothing if they match."""
     if one["of"] != other["of"]:
         yield f"{one['of']} shards and {other['of']}"
     if one["run"] == other["run"]:

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from convexfs.errors import RunError
 
-#: File systems of one host. All others are taken for ones that several hosts may write to.
+#: Local file systems. All others count as shared between hosts.
 _LOCAL = frozenset(
     ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "tmpfs",
      "ramfs", "overlay", "aufs", "vfat", "exfat", "ntfs3", "apfs", "squashfs"]
@@ -31,7 +31,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 @dataclass(frozen=True)
 class FileSystem:
-    """What can be relied upon in a folder.
+    """Capabilities of the file system of a folder.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class FileSystem:
 
     @property
     def write_ahead(self) -> bool:
-        """Whether SQLite's WAL mode works there."""
+        """Return whether SQLite's WAL mode works on this file system."""
         return self.maps and self.locks and not self.shared
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class FileSystem:
 
 
 def probe(folder: Path) -> FileSystem:
-    """Try what the file system of a folder can do, with a small file that is removed again."""
+    """Probe the file system of a folder with a small file that is removed again."""
     kind = file_system_kind(folder)
     with tempfile.TemporaryFile(dir=folder, prefix=".probe-") as file:
         file.write(bytes(mmap.PAGESIZE))
@@ -76,7 +76,7 @@ def probe(folder: Path) -> FileSystem:
 def _lock(file: IO[bytes]) -> None:
     try:
         import fcntl
-    except ImportError:  # not on Windows, where SQLite has other locks
+    except ImportError:  # fcntl does not exist on Windows, where SQLite uses other locks.
         return
     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -90,7 +90,7 @@ def _can(attempt: Callable[[], Any]) -> bool:
 
 
 def file_system_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
-    """Return the name of a folder's file system; empty if the system does not report it."""
+    """Return the type of a folder's file system; "" if the system does not report it."""
     try:
         lines = mounts.read_text(errors="surrogateescape").splitlines()
     except OSError:
@@ -106,11 +106,11 @@ def file_system_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
     return kind
 
 
-#: Endings of the files that SQLite keeps beside a database.
+#: Suffixes of the files that SQLite creates beside a database.
 SQLITE_ENDS = ("-journal", "-wal", "-shm")
-#: Times that a file is copied which changes meanwhile.
+#: Attempts to copy a file that changes during the copy.
 _COPIES = 40
-#: What went wrong, by SQLite's primary result code, and what to do.
+#: Error messages by SQLite's primary result code, with what to do.
 MOVE = "move it away, or solve into another folder"
 AGAIN = "what was recorded before is safe, and the same command goes on from there"
 TROUBLE = {
@@ -127,14 +127,14 @@ TROUBLE = {
 def connect(
     path: Path, mode: str, patience: float = 30.0, locks: bool = True
 ) -> sqlite3.Connection:
-    """Open a file in a mode of SQLite, ro, rw or rwc, perhaps on a system without locks."""
+    """Open a file in SQLite mode ro, rw or rwc; without locks if the file system has none."""
     with explain_errors(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}{'' if locks else '&vfs=unix-none'}"
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
 
 
 def in_wal(path: Path) -> bool:
-    """Return whether a file is in WAL mode, by its header."""
+    """Return whether a file's header says WAL mode."""
     try:
         with path.open("rb") as file:
             return file.read(20)[18:] == b"\2\2"
@@ -143,14 +143,14 @@ def in_wal(path: Path) -> bool:
 
 
 def readable(path: Path, resources: ExitStack) -> tuple[Path, str]:
-    """Return the path and mode by which a file can be read, of a copy if it must be.
+    """Return a path and mode by which a file can be read, of a copy if necessary.
 
     Without locks, or in WAL mode without shared memory maps, SQLite cannot read the file where
     it is.
     """
     try:
         system = probe(path.parent)
-    except OSError:  # a folder that cannot be written: nobody writes the file either
+    except OSError:  # The folder is read-only, so nobody writes the file either.
         return path, "ro"
     if system.locks and (system.maps or not in_wal(path)):
         return path, "ro"
@@ -168,12 +168,12 @@ def readable(path: Path, resources: ExitStack) -> tuple[Path, str]:
 
 
 def _parts(path: Path) -> list[Path]:
-    """Return a database and the files that SQLite keeps beside it."""
+    """Return the paths of a database and of the files that SQLite creates beside it."""
     return [path.with_name(f"{path.name}{end}") for end in ("", "-journal", "-wal")]
 
 
 def identity_and_age(path: Path) -> tuple[int, ...] | None:
-    """Return what changes when a file does, None if there is none."""
+    """Return values that change whenever a file changes; None if there is no file."""
     try:
         file = path.stat()
     except OSError:
@@ -192,7 +192,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """Turn what can happen to a file on a disk into a sentence; leave mistakes of ours."""
+    """Turn errors of the disk or the file into RunError; let programming errors pass."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -205,7 +205,7 @@ def explain_errors(path: Path) -> Iterator[None]:
 
 
 def lock(path: Path, resources: ExitStack) -> None:
-    """Take the run's lock, or name the process that has it.
+    """Take the run's lock, or raise an error that names the process that has it.
 
     The lock is an open write transaction on a little database: it ends with this process
     however that ends, forked workers do not inherit it, and others can read meanwhile
@@ -232,7 +232,7 @@ def lock(path: Path, resources: ExitStack) -> None:
 
 
 def _holder(database: sqlite3.Connection) -> str:
-    """Return which process holds a lock; one that has just taken it has not written its name."""
+    """Return the process that holds a lock; a new holder may not have written its name yet."""
     try:
         found = database.execute("SELECT pid, host, since FROM holder").fetchone()
     except sqlite3.OperationalError:

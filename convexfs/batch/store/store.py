@@ -45,7 +45,7 @@ from convexfs.errors import InputError, RunError
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
 
 RESULTS, LOG, LOCK, HOLDER = "results.sqlite", "log.txt", "lock", "holder"
-#: Python types that a column of each kind may hold; DTYPES has the dtype it is read as.
+#: Python types allowed in a column of each kind; DTYPES has the dtype to read it as.
 HELD: dict[str, list[type]] = {
     "TEXT": [str, type(None)],
     "INTEGER": [int, type(None)],
@@ -92,7 +92,7 @@ class Store(AbstractContextManager["Store"]):
 
     @classmethod
     def read(cls, folder: str | Path) -> "Store":
-        """Open for reading only, without the lock: a run may go on meanwhile."""
+        """Open for reading only, without the lock; the run may continue meanwhile."""
         store = cls.__new__(cls)
         store.path, store._lock = Path(folder) / RESULTS, None
         if not store.path.is_file():
@@ -113,11 +113,11 @@ class Store(AbstractContextManager["Store"]):
         self.close()
 
     def close(self) -> None:
-        """Close the file and give up the lock."""
+        """Close the file and release the lock."""
         self._held.close()
 
     def finished(self) -> dict[str, tuple[str, bool | None, str]]:
-        """Return status, verdict of the certificate and failure of every key that has a row."""
+        """Return status, verdict and failure of every stored task, by key."""
         rows = self._select("SELECT key, status, ok, failure FROM tasks")
         return {
             key: (status, None if ok is None else bool(ok), failure or "")
@@ -130,7 +130,7 @@ class Store(AbstractContextManager["Store"]):
         attempts: Iterable[Mapping[str, Any]],
         solutions: Iterable[Mapping[str, Any]],
     ) -> None:
-        """Write a task's end in one transaction: all of it is in the file, or nothing.
+        """Store the outcome of a task in one transaction.
 
         Rows are mappings from column to value, what is missing is NULL. Mappings become
         JSON, mappings of arrays blobs. A key written again replaces its row and solutions;
@@ -150,7 +150,7 @@ class Store(AbstractContextManager["Store"]):
             self._insert("tasks", {**task, "n_attempts": attempt, "finished_utc": finished})
 
     def renew(self, key: str, step: int, certificate: Mapping[str, Any], failure: str) -> None:
-        """Write the columns of a certificate over those of a stored solution, and its verdict.
+        """Overwrite the certificate columns and the verdict of a stored solution.
 
         `failure` replaces that of the task.
         """
@@ -166,24 +166,27 @@ class Store(AbstractContextManager["Store"]):
             )
 
     def stated(self) -> dict[str, str]:
-        """Return why it could not be stated, or nothing, by the hash of every problem kept."""
+        """Return, by hash of every stored problem file, why it could not be stated.
+
+        Return "" if it was.
+        """
         return dict(self._select("SELECT sha256, failure FROM problems"))
 
     def keep_problem(self, row: Mapping[str, Any]) -> None:
-        """Write the source and statement of a problem file, over what was there of it."""
+        """Store the source and statement of a problem file, replacing earlier ones."""
         with self._transaction():
             self._insert("problems", row)
 
     def environment(self, record: Mapping[str, Any]) -> int:
-        """Return the id of this environment, noting it if it is new."""
+        """Return the id of this environment, storing it if it is new."""
         return self._noted("environment", record)
 
     def keep_study(self, record: Mapping[str, Any]) -> None:
-        """Note what it takes to do a comparison again, once."""
+        """Store the definition of a comparison, once."""
         self._noted("studies", record)
 
     def keep_shard(self, record: Mapping[str, Any]) -> None:
-        """Note which part of which run this is, once."""
+        """Store which shard of which run this is, once."""
         self._noted("shards", record)
 
     def _noted(self, table: str, record: Mapping[str, Any]) -> int:
@@ -206,31 +209,31 @@ class Store(AbstractContextManager["Store"]):
         return self._frame("solutions", blobs=blobs)
 
     def environments(self) -> list[dict[str, Any]]:
-        """Return what was noted of every machine."""
+        """Return the stored environments, by id."""
         return self._records("environment")
 
     def studies(self) -> list[dict[str, Any]]:
-        """Return what it takes to do each comparison of the folder again."""
+        """Return the stored definitions of comparisons."""
         return self._records("studies")
 
     def shard(self) -> dict[str, Any] | None:
-        """Return which part of which run this is, None if it is a complete run."""
+        """Return the shard record; None for a complete run."""
         return next(iter(self._records("shards")), None)
 
     def _records(self, table: str) -> list[dict[str, Any]]:
         return [json.loads(record) for record in self._frame(table)["record"].dropna()]
 
     def problems(self) -> pd.DataFrame:
-        """Return the table of problem files, as they were solved."""
+        """Return the table of problem files as they were when solved."""
         return self._frame("problems")
 
     def answers(self) -> pd.DataFrame:
-        """Return key and primal (a blob) of each task's last step, if that step has a primal."""
+        """Return key and packed primal of each task's last step, if it has a primal."""
         last: Any = self._frame("solutions").drop_duplicates("key", keep="last")
         return last.loc[last["primal"].notna(), ["key", "primal"]]
 
     def times(self) -> tuple[str, str]:
-        """Return when the first task was started and the last finished, UTC, or empty words."""
+        """Return the UTC times of the first start and the last end; "" if there are none."""
         first, last = "SELECT min(started_utc) FROM attempts", "SELECT max(finished_utc) FROM tasks"
         ((first, last),) = self._select(f"SELECT ({first}), ({last})")
         return str(first or "")[:19].replace("T", " "), str(last or "")[:19].replace("T", " ")
@@ -251,7 +254,7 @@ class Store(AbstractContextManager["Store"]):
         return pd.DataFrame({name: self._column(table, frame[name], kinds[name]) for name in kinds})
 
     def _column(self, table: str, values: Any, kind: str) -> Any:
-        """Return one column as its dtype, if it holds what its kind allows."""
+        """Return one column with its dtype; raise if it holds a value of another kind."""
         wrong = ~values.map(type).isin(HELD[kind])
         if values.name == "ok":
             kind, wrong = "BOOLEAN", ~values.isin([0, 1, None])
@@ -267,7 +270,7 @@ class Store(AbstractContextManager["Store"]):
 
     def _prepare(self, system: FileSystem) -> None:
         if not system.write_ahead and in_wal(self.path):
-            # Alone with the file, SQLite needs no shared memory to leave WAL mode.
+            # With exclusive access SQLite needs no shared memory to leave WAL mode.
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode = TRUNCATE")
             self._db.execute("PRAGMA locking_mode = NORMAL")
@@ -294,7 +297,7 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def _check(self) -> None:
-        """Raise unless the file is whole and has the tables of its version, and only tables."""
+        """Raise unless the file is intact and has exactly the tables of its version."""
         if foreign := schema.foreign(self._db):
             raise RunError(
                 f"{self.path}: holds {foreign!r:.60}, a view, trigger or virtual table; no run of "
@@ -317,7 +320,7 @@ class Store(AbstractContextManager["Store"]):
         return version
 
     def check_in_place(self) -> None:
-        """Raise if the file is no longer where it was opened: what is written would be lost."""
+        """Raise if the file was moved or removed, because writes would be lost."""
         if identity(self.path) != self._file:
             raise RunError(
                 f"{self.path}: was moved, deleted or replaced while the run was going; put the "
@@ -330,7 +333,7 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
-        """Yield the database, that of another run attached as ``shard``, in one transaction."""
+        """Yield the database with another run attached as ``shard``, in one transaction."""
         other = Path(folder) / RESULTS
         with ExitStack() as held, explain_errors(other):
             path, mode = readable(other, held)
@@ -352,14 +355,14 @@ class Store(AbstractContextManager["Store"]):
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                # A full disk has rolled back already.
+                # If the disk is full, SQLite has rolled back already.
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
 
 
 def _check_files(folder: Path) -> None:
-    """Raise if a file that a run writes is a link to another one, or a pipe or a device."""
+    """Raise if a file of the run is a link, pipe or device."""
     for name in (RESULTS, *(f"{RESULTS}{end}" for end in SQLITE_ENDS), LOG, LOCK, HOLDER):
         path = folder / name
         if path.is_symlink():
@@ -372,7 +375,7 @@ def _check_files(folder: Path) -> None:
 
 
 def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a table of tasks as :meth:`Store.tasks` does, of rows that were never stored."""
+    """Return rows that were never stored as the table of :meth:`Store.tasks`."""
     frame = pd.DataFrame(
         [{name: _cell(name, value) for name, value in row.items()} for row in rows],
         columns=list(schema.columns()["tasks"]),
@@ -408,7 +411,7 @@ def _cell(column: str, value: Any) -> Any:
 
 
 def same_results(first: str | Path, second: str | Path) -> list[str]:
-    """Return the differences of two runs in all but VOLATILE columns; none: they are equal."""
+    """Return the differences between two runs, except in VOLATILE columns; empty if equal."""
     with Store.read(first) as one, Store.read(second) as other:
         return [
             difference
@@ -435,7 +438,7 @@ def _differences(table: str, ours: dict[tuple, dict], theirs: dict[tuple, dict])
 
 
 def _numbers(cell: Any) -> Any:
-    """Return a cell, or the numbers of its arrays however they were compressed."""
+    """Return a cell, or the unpacked numbers if it holds arrays."""
     if not isinstance(cell, bytes):
         return cell
     return {name: (own.dtype, own.shape, own.tobytes()) for name, own in unpack(cell).items()}

@@ -1,1 +1,1 @@
-"""Worker processes: how they start, what they run, log and may use."""
+"""Worker processes: how they start, run tasks, write logs and respect limits."""

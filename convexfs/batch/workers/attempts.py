@@ -1,4 +1,4 @@
-"""One attempt at a task: its process, how it is made, described and sent to another process."""
+"""One attempt at a task: run it, describe how it ended, and pickle the result."""
 
 import ctypes
 import logging
@@ -21,12 +21,12 @@ from threadpoolctl import threadpool_limits
 
 from convexfs.errors import InputError, RunError
 
-#: What a program needs whose file is loaded by the workers it starts.
+#: Advice for programs whose main file is imported again by the workers they start.
 GUARD = "in a program of your own, start them below: if __name__ == '__main__':"
 
 
 def start_context(asked: str | None) -> Any:
-    """Return the multiprocessing context that starts workers as asked, or as is safe here."""
+    """Return the multiprocessing context that starts workers as requested, or a safe default."""
     method = asked or ("spawn" if sys.platform in ("darwin", "win32") else "fork")
     known = sorted({"fork", "spawn"} & set(get_all_start_methods()))
     if method not in known:
@@ -35,7 +35,7 @@ def start_context(asked: str | None) -> Any:
 
 
 class Work:
-    """A function on its way to a worker, which may be one that only this process can import."""
+    """A function to send to a worker, possibly one that only this process can import."""
 
     def __init__(self, function: Callable):
         self._function = function
@@ -48,7 +48,7 @@ class Work:
 
 
 def end_with(parent: int) -> None:
-    """Make this process end with its parent, on Linux even inside a C call."""
+    """End this process when its parent ends; on Linux even inside a C call."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -66,7 +66,7 @@ THREAD_VARIABLES = [f"{of}_NUM_THREADS" for of in ("OMP", "OPENBLAS", "MKL", "BL
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep BLAS and solvers to one thread: libraries loaded, and those still to come."""
+    """Limit BLAS and solvers to one thread, including libraries that are loaded later."""
     before = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     try:
@@ -91,8 +91,8 @@ class Attempt:
 
     started_utc: str
     seconds: float
-    cpu_seconds: float | None  #: None if it was cut short
-    pid: int | None  #: None if an executor lost it
+    cpu_seconds: float | None  #: None if the attempt was cut short
+    pid: int | None  #: None if the executor lost the attempt
     host: str
     ended: str
     failure: str = ""
@@ -124,7 +124,7 @@ def attempt(work: Callable, *task: Any, interruptible: bool = False) -> tuple[At
     value, failure, me = None, "", os.getpid()
     try:
         value = work(*task)
-    # SystemExit, and the panics of solvers written in Rust, are no Exceptions.
+    # SystemExit and the panics of solvers written in Rust do not derive from Exception.
     except BaseException as error:
         end_if_forked(me)
         if interruptible and isinstance(error, KeyboardInterrupt):
@@ -138,7 +138,7 @@ def attempt(work: Callable, *task: Any, interruptible: bool = False) -> tuple[At
 
 
 def end_if_forked(asked: int) -> None:
-    """End this process unless it is the one with the pid `asked`."""
+    """Exit this process unless its pid is `asked`: a task may have forked."""
     if os.getpid() != asked:
         os._exit(0)
 
@@ -150,17 +150,17 @@ def attempt_in_one_thread(work: Callable, task: Any) -> bytes:
 
 
 def describe(error: BaseException | None) -> str:
-    """Return class and text of an exception."""
+    """Return class and message of an exception."""
     return f"{type(error).__name__}: {error}"
 
 
 def utc(when: float) -> str:
-    """Return a time as text in UTC, to the millisecond."""
+    """Format a time as text in UTC, to the millisecond."""
     return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
 
 
 def pack(attempt: Attempt, value: Any) -> bytes:
-    """Pickle an attempt and what it returned; a result that cannot be pickled is a failure."""
+    """Pickle an attempt and its result; a result that cannot be pickled counts as a failure."""
     try:
         return pickle.dumps((attempt, value))
     except Exception as error:
@@ -169,7 +169,7 @@ def pack(attempt: Attempt, value: Any) -> bytes:
 
 
 def unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[Attempt, Any]:
-    """Undo :func:`pack`. This runs code of the result's own, which may do anything."""
+    """Undo :func:`pack`; this runs code of the result's classes, which may do anything."""
     try:
         attempt, value = pickle.loads(parcel)
     except KeyboardInterrupt:

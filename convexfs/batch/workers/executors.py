@@ -1,4 +1,4 @@
-"""Executors by the name a command line gives them."""
+"""Open executors by their name on the command line."""
 
 import importlib
 import logging
@@ -21,7 +21,7 @@ from convexfs.errors import InputError
 
 @contextmanager
 def open_executor(spec: str | None) -> Iterator[Executor | None]:
-    """Open the executor a command line names; None stands for local workers.
+    """Open the executor of this name; return None for local workers.
 
     ``local``; ``dask://host:port`` of a running scheduler; ``mpi``, in a program started
     as ``mpiexec -n N python -m mpi4py.futures ...``; ``package.module:factory``, a function
@@ -61,18 +61,18 @@ def _open(spec: str, ends: ExitStack) -> Executor:
 
 
 def _log_only(*families: str) -> None:
-    """Pass records of some packages on to the run's log only, and not to standard error."""
+    """Send log records of some packages only to the run's log, not to standard error."""
     known = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in families]
     for logger in map(logging.getLogger, {*known, *families}):
         for handler in tuple(logger.handlers):
             logger.removeHandler(handler)
-        # Without any handler Python itself would print the record.
+        # Without a handler, Python itself would print the records.
         logger.addHandler(logging.NullHandler())
         logger.propagate = True
 
 
 def _made_by(spec: str) -> Executor:
-    """Call the factory that ``package.module:factory`` names; the folder we are in counts too."""
+    """Call the factory ``package.module:factory``, found in the current folder too."""
     home, _, name = spec.partition(":")
     sys.path.insert(0, os.getcwd())
     try:
@@ -82,7 +82,7 @@ def _made_by(spec: str) -> Executor:
         raise InputError(f"executor {spec}: there is no module {error.name}") from error
     except AttributeError as error:
         raise InputError(f"executor {spec}: {error}") from error
-    # The module and its factory are the user's: anything may go wrong there.
+    # The module and its factory are the user's code, so any exception is possible.
     except Exception as error:
         raise InputError(f"executor {spec}: {type(error).__name__}: {error}") from error
     finally:
@@ -95,7 +95,7 @@ def _made_by(spec: str) -> Executor:
 
 
 class _InChildren(Executor):
-    """An executor whose workers leave each task to a child process.
+    """An executor whose workers run each task in a child process.
 
     A task that crashes its process would take a worker along, for good if nobody starts it
     again, and with it the tasks that were waiting there.
@@ -109,11 +109,11 @@ class _InChildren(Executor):
 
 
 def _in_a_child(fn: Callable[..., Any], work: Callable[..., Any], task: Any) -> bytes:
-    """Call ``fn(work, task)`` in a separate process; return its result, or how it ended."""
-    # What all tasks need is loaded here once. What cannot be is the task's own failure.
+    """Call ``fn(work, task)`` in a separate process; return its result or how it ended."""
+    # Load shared imports here, once; an import error is reported by the task itself.
     with suppress(Exception):
         prepare(task)
-    # Workers of dask are daemons, which may not have children.
+    # Workers of dask are daemon processes, which may not have children.
     current_process().daemon = False
     (outcome,) = pool.run([task], partial(fn, work), time_limit=math.inf)
     return outcome.value or pool.pack(outcome.attempts[-1], None)

@@ -1,9 +1,9 @@
-"""A limit on the memory a task may take, held by the operating system.
+"""Limit the memory of a task by the operating system.
 
-On Linux it is ``RLIMIT_DATA``, which counts what a process can write and shares with nobody:
-its heap, also the part it has not touched. Files that are only mapped into memory do not
-count. A task over its limit is refused memory; most libraries raise MemoryError then, some
-end the process. Other systems hold no such limit.
+On Linux the limit is ``RLIMIT_DATA``, which counts the private writable memory of a process,
+whether used or not. Files that are only mapped into memory do not count. A task over its limit is
+refused memory: most libraries then raise MemoryError, some end the process. Other systems have no
+such limit.
 """
 
 import re
@@ -19,18 +19,18 @@ UNITS = {"": 1, "B": 1} | {
     for power, prefix in enumerate("KMGT", start=1)
     for end, base in (("", 1000), ("B", 1000), ("IB", 1024))
 }
-#: How libraries say that they were refused memory.
+#: Error messages of libraries that were refused memory.
 _REFUSALS = re.compile(
     r"MemoryError|bad_?alloc|(unable|cannot|can't|failed|could not) (to )?(allocate|alloc\b)"
     r"|out of memory|can't start new thread",
     re.IGNORECASE,
 )
-#: How a process may end that was refused memory and did not expect it.
+#: Exit signals of a process that was refused memory.
 _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes that a text such as 500MB, 2GB or 1.5GiB stands for."""
+    """Parse a size such as 500MB, 2GB or 1.5GiB and return bytes."""
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Z]*)\s*", text.upper())
     size = float(match[1]) * UNITS.get(match[2], 0) if match else 0.0
     if not 1 <= size < 2**63:
@@ -39,13 +39,13 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """Write a number of bytes as people do."""
+    """Format a number of bytes with its unit."""
     power = min(len(str(size)) - 1, 12) // 3
     return f"{size / 1000**power:g} {('B', 'KB', 'MB', 'GB', 'TB')[power]}"
 
 
 def call_within(limit: int, work: Callable[..., Any], *task: Any) -> Any:
-    """Call `work` so that it gets `limit` bytes at most beyond what this process holds now."""
+    """Call `work` with at most `limit` bytes more than this process holds now."""
     if not HOLDS:
         return work(*task)
     import resource
@@ -68,7 +68,7 @@ def _data_bytes() -> int:
 
 
 def name_limit(failure: str, limit: int | None) -> str:
-    """Return a failure's text, with the limit as its cause where that may have been it."""
+    """Return the text of a failure, adding the memory limit if it may be the cause."""
     if limit is None or not HOLDS:
         return failure
     if _REFUSALS.search(failure):

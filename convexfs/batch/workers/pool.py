@@ -55,20 +55,20 @@ __all__ = ["DIED", "DONE", "ERROR", "TIMEOUT", "Attempt", "Outcome", "pack", "ru
 
 CONTEXT = start_context(os.environ.get("CONVEXFS_START"))
 FORKS = CONTEXT.get_start_method() == "fork"
-#: Deaths, each of a worker on its first task, after which that task is given up. SIGKILL is
-#: also what other people and a machine short of memory send: it takes more of those.
+#: A task is given up after killing this many workers that had no task before. SIGKILL may also come
+#: from other users or from a machine short of memory, so more of those are allowed.
 FATAL_DEATHS, FATAL_KILLS = 2, 5
-#: Workers in a row that may fail to start, and the seconds each may take.
+#: How many workers in a row may fail to start, and how many seconds each may take.
 FALSE_STARTS, START_SECONDS = 10, 120.0
-#: Tasks an executor holds at a time: enough for a cluster, few enough for memory.
+#: Tasks that an executor holds at a time: enough for a cluster, few enough for memory.
 IN_FLIGHT = 256
-#: What a worker sends when it has prepared a task and begins it; no pickle starts like that.
+#: Message of a worker that has prepared a task and begins it; no pickle starts like this.
 BEGUN = b"begun"
-#: More workers than this are a slip of the keyboard.
+#: A larger number of workers is certainly a typing error.
 MOST_JOBS = 10_000
-#: Begins every message: the number of the job it belongs to, and the pid of the sender.
+#: Header of every message: the number of its job, and the pid of the sender.
 _HEADER = struct.Struct("<QQ")
-#: The number of a worker's first message, before it has a job.
+#: Job number of a worker's first message, before it has a job.
 _HELLO = 0
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ def run(
     setup: Callable[[], None] | None = None,
     prepare: Callable[[T], object] | None = None,
 ) -> Generator[Outcome[T], None, None]:
-    """Do ``work`` on every task; yield outcomes in order of arrival.
+    """Run ``work`` on every task; yield outcomes as they arrive.
 
     Closing the generator, or an exception inside it, ends all workers.
 
@@ -124,19 +124,19 @@ def run(
 
 
 def runs_here(jobs: int, executor: object, time_limit: object, memory_limit: object) -> bool:
-    """Return whether :func:`run` does the tasks in this process."""
+    """Return whether :func:`run` runs the tasks in this process."""
     return jobs == 1 and executor is None and time_limit is None and memory_limit is None
 
 
 def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, None]:
-    # One thread here too: the order of a sum must not depend on the number of jobs.
+    # Use one thread here too: the order of a sum must not depend on the number of jobs.
     with one_thread():
         for task in tasks:
             yield _Job(0, task).ends(*attempt(work, task, interruptible=True))
 
 
 def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any, prepare: Any):
-    """Run a worker: say hello, then answer each task until the pipe is closed."""
+    """Run a worker: send a greeting, then answer each task until the pipe is closed."""
     for ignored in _IGNORED:
         signal.signal(ignored, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -148,7 +148,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
     def reply(number: int, message: bytes) -> None:
         pipe.send_bytes(_HEADER.pack(number, os.getpid()) + message)
 
-    # The parent has ended: nobody reads the message.
+    # The parent has ended, so nobody reads the message.
     with one_thread(), suppress(EOFError, ConnectionError):
         hello, _ = attempt(setup or bool)
         reply(_HELLO, pickle.dumps(hello.failure))
@@ -165,7 +165,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
 
 @dataclass
 class _Job:
-    """A task on its way: its number, what was tried, and how many fresh workers it killed."""
+    """A task in progress: its number, its attempts, and how many fresh workers it killed."""
 
     number: int
     task: Any
@@ -186,24 +186,24 @@ class _Job:
         return Outcome(self.task, status, value, attempt.failure, tuple(self.attempts))
 
 
-#: The signal that ends a worker whose task took longer than the task itself allows.
+#: Signal that ends a worker after its task has exceeded its own time limit.
 ALARM = "SIGALRM"
-#: Signals that are for the process that owns the workers: Ctrl-C, and a scheduler's warning.
+#: Signals meant for the parent process: Ctrl-C, and a scheduler's warning.
 _IGNORED = [signal.SIGINT, *([signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else [])]
 
 
 class _Worker:
-    """One process, the pipe to it, and the job it was started for or is on."""
+    """One worker process, its pipe, and its current job."""
 
     def __init__(self, recipe: tuple, siblings: Iterable["_Worker"], job: _Job):
         self.pipe, theirs = CONTEXT.Pipe()
-        # A copy of a sibling's pipe would hide from that sibling that this process is gone.
+        # A copy of a sibling's pipe would hide from the sibling that this process has ended.
         inherited = (self.pipe, *(sibling.pipe for sibling in siblings)) if FORKS else ()
         arguments = (theirs, inherited, os.getpid(), *recipe)
         self.process = CONTEXT.Process(target=_serve, args=arguments, daemon=True)
         with warnings.catch_warnings():
-            # Python 3.12 warns of forking beside threads. Those here are the log's, which
-            # takes no lock that a worker needs, and BLAS's, which forks safely.
+            # Python 3.12 warns about forking with threads. The threads here belong to the log,
+            # which takes no lock that a worker needs, and to BLAS, which supports forking.
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
         theirs.close()
@@ -214,7 +214,7 @@ class _Worker:
         self.prepares = recipe[-1] is not None
 
     def take(self, job: _Job) -> None:
-        """Send a job; it counts as begun unless the worker is dead already."""
+        """Send a job; it counts as begun unless the worker is already dead."""
         self.job, self.began, self.deadline = job, None, float("inf")
         parcel = pickle.dumps(job.task)
         with suppress(OSError):
@@ -222,19 +222,19 @@ class _Worker:
             self.begin(limit=None if self.prepares else job.limit)
 
     def begin(self, limit: float | None) -> None:
-        """Take note of when the job was begun, and of when it must end."""
+        """Record the start of the job and its deadline."""
         self.began = time.time()
         if limit is not None:
             self.deadline = time.monotonic() + limit
 
     def cut_short(self, ended: str, failure: str) -> Attempt:
-        """Describe the attempt at a job this worker gave no readable answer to."""
+        """Describe an attempt whose worker sent no readable answer."""
         began = self.began or time.time()
         seconds = time.time() - began
         return Attempt(utc(began), seconds, None, self.pid, HOST, ended, failure)
 
     def receive(self) -> bytes | None:
-        """Return the next message on this worker's present job; None if it is another's."""
+        """Return the next message about the current job; None if it belongs to another job."""
         parcel = self.pipe.recv_bytes()
         sender = _HEADER.unpack(parcel[: _HEADER.size])
         if sender == (self.job.number if self.ready else _HELLO, self.pid):
@@ -244,14 +244,14 @@ class _Worker:
         return None
 
     def end(self, patience: float = 0.0) -> str:
-        """Hang up, wait, kill if need be; return how the process ended."""
+        """Close the pipe, wait, kill if necessary; return how the process ended."""
         self.pipe.close()
         self.process.join(patience)
         if not wait([self.process.sentinel], 0):
             self.process.kill()
             self.process.join()
         code = self.process.exitcode
-        # Where SIGCHLD is ignored the system does not report how children end.
+        # If SIGCHLD is ignored, the system does not report how children end.
         with suppress(ValueError):
             self.process.close()
         if code is None:
@@ -261,7 +261,7 @@ class _Worker:
 
 
 class _Crew:
-    """The local workers, and the jobs still to be given out."""
+    """The local workers, and the queue of jobs."""
 
     def __init__(self, jobs: Iterator[_Job], size: int, recipe: tuple):
         self._jobs, self._size, self._recipe = jobs, size, recipe
@@ -274,7 +274,7 @@ class _Crew:
             for job in islice(self._jobs, self._size):
                 self._hire(job)
             while self._workers:
-                # At most a second: a dead worker's pipe stays open while its children live.
+                # Wait at most a second: a dead worker's pipe stays open while its children live.
                 soonest = min(worker.deadline for worker in self._workers) - time.monotonic()
                 pipes = [worker.pipe for worker in self._workers]
                 ready = wait(pipes, max(0.0, min(1.0, soonest)))
@@ -324,12 +324,12 @@ class _Crew:
         return outcome
 
     def _replace(self, worker: _Worker, late: bool = False) -> Outcome | None:
-        """Put a fresh worker in place of a dead or late one, starting on what that died on."""
+        """Replace a dead or late worker by a new one, which starts with the interrupted job."""
         self._workers.remove(worker)
         if late:
             worker.process.kill()
         how, job = worker.end(patience=1.0), worker.job
-        # A task may set itself an alarm for a call that cannot be interrupted otherwise.
+        # A task may set itself an alarm, for calls that cannot be interrupted otherwise.
         late = late or how == ALARM
         logger.warning("worker %d ended: %s", worker.pid, "over its time limit" if late else how)
         if worker.began is None:
@@ -388,5 +388,5 @@ def _submit_all(
 
 
 def _lost(ended: str, failure: str) -> Attempt:
-    """Describe an attempt of which an executor brought nothing back."""
+    """Describe an attempt that an executor lost."""
     return Attempt(utc(time.time()), 0.0, None, None, HOST, ended, failure)

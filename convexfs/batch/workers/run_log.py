@@ -43,7 +43,7 @@ SOCKETS = hasattr(socket, "AF_UNIX")
 
 @contextmanager
 def run_log(path: str | Path, level: int = logging.INFO) -> Iterator[Callable[[], None] | None]:
-    """Append every record and warning of this process and its workers to one file.
+    """Append all log records and warnings of this process and its workers to one file.
 
     All of it is in the file when the context ends, and the loggers are as they were.
 
@@ -98,7 +98,7 @@ def _send_to(records: Any, level: int) -> None:
 
 
 def _plain(record: logging.LogRecord) -> logging.LogRecord:
-    """Keep what the file shows, as text: the rest may be large or not picklable."""
+    """Keep only what the file shows, as text: the rest may be large or not picklable."""
     fields = ("name", "levelno", "levelname", "process", "created", "msecs")
     plain = not (record.exc_info or record.exc_text or record.stack_info)
     text = record.getMessage() if plain else logging.Formatter().format(record)
@@ -108,12 +108,12 @@ def _plain(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
-    """Pass all records to the handler, and those of cvxpy to nobody else, inside the block."""
+    """Attach the handler to the root logger and to cvxpy's during the block."""
     root, cvxpy = logging.getLogger(), logging.getLogger("__cvxpy__")
     for console in tuple(cvxpy.handlers):
         cvxpy.removeHandler(console)
         ends.callback(cvxpy.addHandler, console)
-    # Two loggers, because cvxpy's does not pass its records on to the root.
+    # cvxpy's logger does not propagate to the root, so it needs the handler too.
     for target in (root, cvxpy):
         ends.callback(target.setLevel, target.level)
         ends.callback(target.removeHandler, handler)
@@ -122,7 +122,7 @@ def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
 
 
 class LogLines(io.TextIOBase):
-    """A standard output whose lines are records of the log; tasks may close it and print on."""
+    """A standard output that logs every line; tasks may close it and print on."""
 
     encoding = "utf-8"
 
@@ -137,7 +137,7 @@ class LogLines(io.TextIOBase):
         return len(text)
 
     def finish(self) -> None:
-        """Log what was printed without an end of line."""
+        """Log text that was printed without a final newline."""
         if self._begun:
             self.write("\n")
 
@@ -145,11 +145,11 @@ class LogLines(io.TextIOBase):
         return 1
 
     def close(self) -> None:
-        """Stay open: what is printed later belongs to the log too."""
+        """Stay open: later output belongs to the log too."""
 
 
 class _LogBytes(io.RawIOBase):
-    """The bytes below :class:`LogLines`."""
+    """The binary buffer below :class:`LogLines`."""
 
     def __init__(self, lines: LogLines):
         self._lines = lines
@@ -166,17 +166,17 @@ class _LogBytes(io.RawIOBase):
         return 1
 
     def close(self) -> None:
-        """Stay open, as the lines do."""
+        """Stay open, like the text stream."""
 
 
 class _LogFile(logging.FileHandler):
     """Log file that ignores write errors: the store reports a full disk."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Ignore the error: the screen belongs to the run."""
+        """Ignore the error: the screen belongs to the progress of the run."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        # The thread that reads the queue calls this too.
+        # The thread that reads the queue also calls this.
         with self.lock or nullcontext():
             super().emit(record)
 
@@ -204,7 +204,7 @@ class _RunHandler(MultiProcessingHandler):
         return _plain(record)
 
     def _send(self, s: logging.LogRecord) -> None:
-        # The process that has the file writes it, without the way through the queue.
+        # The process that owns the file writes directly, without the queue.
         if os.getpid() == self._owner:
             self.sub_handler.emit(s)
         else:
@@ -212,7 +212,7 @@ class _RunHandler(MultiProcessingHandler):
 
 
 class _Sender(QueueHandler):
-    """Puts records into a queue, whose reader only has to write them."""
+    """Put records into a queue, formatted so that the reader only writes them."""
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         return _plain(record)
@@ -244,7 +244,7 @@ class _Datagrams:
             return 0
 
     def empty(self) -> bool:
-        """Return what multiprocessing-logging asks for before 0.4, later ``qsize``."""
+        """Return whether no record waits; multiprocessing-logging before 0.4 asks this way."""
         return self.qsize() == 0
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What tasks need, loaded and compiled before there are workers to wait for it."""
+"""Import and compile what tasks need, before workers start."""
 
 import warnings
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from convexfs.methods.base.solve_step import solve_step, stated
 
 
 def warm_up(formulations: Iterable[str]) -> None:
-    """Solve tiny problems, so that what is loaded or compiled at first use is there.
+    """Solve tiny problems, so that imports and compilations at first use are done.
 
     Done before workers are forked, none of them spends half a second on kernels.
     """
@@ -60,7 +60,7 @@ def _check_convex(problem: Any) -> None:
 
 
 def prepare(what: Task | StatementTask) -> None:
-    """Load what this and others like it need that a forked worker has from its parent."""
+    """Load the data and files of a task that a forked worker inherits from its parent."""
     task = what.task if isinstance(what, StatementTask) else what
     warm_up_once(task.formulation)
     if task.data_sha256:
@@ -71,7 +71,7 @@ def prepare(what: Task | StatementTask) -> None:
 
 @cache
 def warm_up_once(formulation: str) -> None:
-    """Load all that solves this formulation and certifies the answer, once in a process."""
+    """Load all that solves and certifies this formulation, once per process."""
     import convexfs.certification.certify
     import convexfs.solving.solve  # noqa: F401
 

@@ -25,15 +25,15 @@ from convexfs.certification.rigorous.rounding import (
     matrix_products,
 )
 
-#: Norm up to which a correction surely stays inside, with room for rounding.
+#: If a correction's norm is at most this, the multipliers surely stay in their cones.
 LARGEST_ETA = 0.45
-#: Side above which the lowest eigenvalue is estimated instead of computed.
+#: Matrices larger than this get an estimate of their lowest eigenvalue instead of an eigensolver.
 ITERATED = 100
-#: Sides of matrices that are solved by least squares where normal equations are singular.
+#: Largest side of matrices solved by least squares when the normal equations are singular.
 LARGEST_DENSE = 1500
-#: Side of systems above which they are solved by iterations.
+#: Systems larger than this are solved iteratively.
 LARGEST_NORMAL = 1500
-#: Entries up to which columns are arrays; and where semidefinite cones fill them anyway.
+#: Columns with up to this many entries, or with semidefinite cones, are stored as dense arrays.
 LARGEST_ARRAY, LARGEST_FILLED = 30_000, 1_000_000
 #: Multipliers of equations below this share of their natural size are rounding errors.
 NOISE = 1e-14
@@ -41,7 +41,7 @@ NOISE = 1e-14
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound that is wanted: at least `target`, losing at most about `budget` to corrections.
+    """A requested bound: at least `target`, with corrections that cost at most about `budget`.
 
     `natural` are sizes of multipliers, row by row; see :func:`natural_multipliers`. A bound that
     holds for costs changed by `rounding` of their terms is enough.
@@ -121,7 +121,7 @@ class Metric:
         return moved
 
     def keeps_inside(self, y: np.ndarray, eta: float) -> bool:
-        """Whether y + Gv surely stays in the dual cone for norm(v) <= eta."""
+        """Return whether y + Gv surely stays in the dual cone for all norm(v) <= eta."""
         return all(
             block.cone.dual_surely_contains(block.of(y), factors, eta)
             for block, factors in self.blocks
@@ -131,7 +131,7 @@ class Metric:
 def _with_parts(
     product: Any, parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 ) -> np.ndarray | sp.csc_array:
-    """Return a product with dense parts, whose rows it leaves at 0, in their rows and columns."""
+    """Return a sparse product with the rows of dense parts filled in."""
     if not sp.issparse(product):
         for values, rows, columns in parts:
             product[np.ix_(rows, columns)] = values
@@ -149,7 +149,7 @@ def _dense(matrix: Any) -> np.ndarray:
 
 
 def _over(matrix: Any, units: np.ndarray) -> Any:
-    """Return a matrix with each column divided by its unit."""
+    """Divide each column of a matrix by its unit."""
     return (
         sp.csc_array(matrix @ sp.diags_array(1.0 / units))
         if sp.issparse(matrix)
@@ -158,7 +158,7 @@ def _over(matrix: Any, units: np.ndarray) -> Any:
 
 
 def _counts(matrix: Any) -> np.ndarray:
-    """Return how many entries each column has."""
+    """Return the number of entries of each column."""
     return matrix.count_nonzero(axis=0) if sp.issparse(matrix) else (matrix != 0).sum(axis=0)
 
 
@@ -170,7 +170,7 @@ def _squares(matrix: Any) -> np.ndarray:
 
 
 class CorrectionSystem:
-    """The equations that change the reduced costs of some columns, by one metric."""
+    """Linear system for multipliers that change the reduced costs of chosen columns."""
 
     def __init__(self, goal: Goal, at: Lagrangian, index: np.ndarray, ball: bool):
         self.goal, self.at, self.index = goal, at, index
@@ -190,13 +190,13 @@ class CorrectionSystem:
         self.norms = np.sqrt(_squares(self.matrix))
         self.used = self.norms > 0
         self.scaled: Any = _over(self.matrix[:, self.used], self.norms[self.used])
-        # By how much terms of G'A cancel: their rounding errors are relative to these.
+        # Cancellation in G'A: rounding errors of its entries are relative to these norms.
         shares = sizes[self.used] / self.norms[self.used]
         self.cancelled = float(np.max(shares, initial=1.0))
         self.unsafe, self.lacking = np.empty(0, dtype=int), np.empty(0)
 
     def _columns(self, index: np.ndarray) -> Any:
-        """Return some columns of A: as an array if that is small, or G makes it dense anyway."""
+        """Return columns of A, as an array if they are few or if G fills them anyway."""
         columns = sp.csc_array(self.goal.form.A)[:, index]
         most = LARGEST_FILLED if any(self.metric.congruences) else LARGEST_ARRAY
         small = columns.shape[0] * columns.shape[1] <= most
@@ -204,11 +204,11 @@ class CorrectionSystem:
 
     @cached_property
     def normal(self) -> np.ndarray:
-        """N, in the units of its diagonal."""
+        """The normal matrix N, scaled to a diagonal of 1."""
         return _dense(self.scaled.T @ self.scaled)
 
     def proven(self) -> Iterator[float]:
-        """Yield the bound of an exact correction, if one is proven to exist."""
+        """Yield the bound of an exact correction if one provably exists."""
         if not 0 < self.index.size <= LARGEST_NORMAL:
             return
         residuals = np.abs(self.at.reduced[self.index]) + self.at.error[self.index]
@@ -223,7 +223,7 @@ class CorrectionSystem:
 
     @cached_property
     def sigma(self) -> float | None:
-        """Return a proven lower bound of N's eigenvalues, in the units of its diagonal."""
+        """Return a proven lower bound on the eigenvalues of the scaled N."""
         side = len(self.normal)
         if side == 0:
             return 1.0
@@ -236,7 +236,7 @@ class CorrectionSystem:
         return sigma if is_surely_semidefinite(self.normal, sigma + error) else None
 
     def _bound(self, eta: float) -> float:
-        """Return the bound of y + Gv, for the worst v of norm eta."""
+        """Return the dual bound of y + Gv for the worst v of norm at most eta."""
         form, at = self.goal.form, self.at
         slack, error = matrix_products(form.A, at.w, form.b)
         error = error + 1e-13 * np.abs(slack)
@@ -262,13 +262,14 @@ class CorrectionSystem:
         return total(at.centre - paid, loss)
 
     def _least_change(self, wanted: np.ndarray) -> np.ndarray | None:
-        """Return the least v with A_F'Gv = wanted, in floating point."""
+        """Return the least-norm v with A_F'Gv = wanted, in floating point."""
         wanted = wanted[self.used] / self.norms[self.used]
         if wanted.size > LARGEST_NORMAL:
             return lsqr(self.scaled.T, wanted, atol=1e-15, btol=1e-15, iter_lim=1000)[0]
         try:
             if self.sigma is None and max(self.scaled.shape) <= LARGEST_DENSE:
-                # Squaring an ill-conditioned matrix would lose the digits that are wanted.
+                # Do not square the matrix: normal equations of ill-conditioned matrices lose half
+                # the digits.
                 rows = _dense(self.scaled).T
                 found: Any = scipy.linalg.lstsq(rows, wanted, cond=1e-14, lapack_driver="gelsy")
                 return found[0]
@@ -281,7 +282,7 @@ class CorrectionSystem:
         return self.scaled @ x
 
     def moved(self, aims: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return y and w with reduced costs near their aims; None if that fails."""
+        """Return y and w corrected so that reduced costs are near `aims`; None if that fails."""
         change = self._least_change(self.at.reduced[self.index] - aims)
         if change is None or not np.isfinite(change).all():
             return None

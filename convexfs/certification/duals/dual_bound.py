@@ -21,9 +21,9 @@ from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON, dot, matrix_products
 
-#: Multipliers count as terms of reduced costs up to this multiple of their natural size.
+#: Multipliers above this multiple of their natural size do not enlarge the terms of reduced costs.
 LARGEST_MULTIPLIER = 1e3
-#: Points whose costs are remembered.
+#: Number of points whose costs are cached.
 REMEMBERED = 8
 
 
@@ -52,7 +52,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Lagrangian:
-    """The bound that y proves at w, and what each column takes from it.
+    """The dual bound that y proves at w, and how much each column lowers it.
 
     `reduced` are the reduced costs, `error` bounds their errors, `loss` is what each column
     adds to `centre`, mostly negative. `forgiven` is the bound if reduced costs of columns without
@@ -89,7 +89,7 @@ def lagrangian(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Box) -> La
 def _rounding(
     form: StandardForm, y: np.ndarray, w: np.ndarray, off: np.ndarray, beyond: np.ndarray
 ) -> float:
-    """Return the largest share of their own terms that reduced costs are `off`.
+    """Return the largest deviation `off` of reduced costs, relative to their own terms.
 
     Multipliers far beyond their natural size may cancel, and would excuse any reduced cost.
     """
@@ -109,14 +109,14 @@ def _rounding(
 def reduced_costs(
     form: StandardForm, y: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return q + Pw - A'y, and a bound of the errors."""
+    """Return the reduced costs q + Pw - A'y, and bounds on their rounding errors."""
     if form.P is None:
         return matrix_products(form.transposed, -y, form.q)
     return matrix_products(form.gradients, np.concatenate([-y, w]), form.q)
 
 
 def cost_at(form: StandardForm, w: np.ndarray) -> tuple[float, float]:
-    """Return the objective without its constant, and a bound of the error."""
+    """Return the objective without its constant, and a bound on the rounding error."""
     costs = _costs(form)
     key = w.tobytes()
     if key not in costs:
@@ -128,7 +128,7 @@ def cost_at(form: StandardForm, w: np.ndarray) -> tuple[float, float]:
 
 @once
 def _costs(form: StandardForm) -> dict[bytes, tuple[float, float]]:
-    """Return the costs of the last points, by their bytes: a proof asks for them repeatedly."""
+    """Return the cache of costs of recent points, keyed by the bytes of the point."""
     return {}
 
 
@@ -153,7 +153,7 @@ def _centre(form: StandardForm, y: np.ndarray, w: np.ndarray) -> float:
 
 
 def column_losses(reduced: np.ndarray, error: np.ndarray, w: np.ndarray, box: Box) -> np.ndarray:
-    """Return the least of r_j (z_j - w_j) over the box, for all r within their errors."""
+    """Return the minimum of r_j (z_j - w_j) over the box and over all r within their errors."""
     with np.errstate(all="ignore"):
         ends = [
             np.where(cost == 0, 0.0, cost * side)
@@ -166,7 +166,7 @@ def column_losses(reduced: np.ndarray, error: np.ndarray, w: np.ndarray, box: Bo
 
 
 def total(centre: float, loss: np.ndarray) -> float:
-    """Add up a bound, rounded down."""
+    """Add the centre and the column losses, rounded down."""
     lost = float(loss.sum())
     if not np.isfinite(lost) or not np.isfinite(centre):
         return -np.inf
@@ -174,7 +174,7 @@ def total(centre: float, loss: np.ndarray) -> float:
 
 
 def without_bound_rows(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Box) -> np.ndarray:
-    """Give multipliers of rows x_j >= l_j back to the reduced costs that get a safe sign by it.
+    """Set multipliers of bound rows x_j >= l_j to 0 where the reduced cost then has a safe sign.
 
     An interior-point solution has such multipliers strictly positive: reduced costs are then
     safely positive and cost only the multiplier times the slack.
@@ -192,7 +192,7 @@ def without_bound_rows(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Bo
 
 
 def radius_of(at: Lagrangian, target: float, box: Box) -> float:
-    """Return how far columns without bounds may be from w for the target to be proven."""
+    """Return the radius around w within which unbounded columns must lie for the target to hold."""
     free = ~np.isfinite(at.loss)
     room = total(at.centre, np.where(free, 0.0, at.loss)) - target
     rate = float((np.abs(at.reduced) + at.error)[free].sum())
@@ -200,7 +200,7 @@ def radius_of(at: Lagrangian, target: float, box: Box) -> float:
 
 
 def natural_multipliers(form: StandardForm, z: np.ndarray, cost: float) -> np.ndarray:
-    """Return, for every row, the size of a multiplier: the objective's over the row's terms."""
+    """Return a typical multiplier size per row: the objective's scale over the row's terms."""
     rows = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
     largest = float(rows.max(initial=0.0)) or 1.0
     return (cost or 1.0) / np.where(rows > 0, rows, largest)
@@ -212,7 +212,7 @@ def is_convex(form: StandardForm) -> bool:
 
 
 def has_no_negative_eigenvalue(P: sp.csr_array) -> bool:
-    """Whether a symmetric matrix has no negative eigenvalue but for rounding, row by row."""
+    """Return whether a symmetric matrix is positive semidefinite up to rounding of each row."""
     diagonal = P.diagonal()
     if np.any(diagonal < 0):
         return False

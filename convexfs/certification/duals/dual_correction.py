@@ -34,15 +34,15 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON
 
-#: Corrections in floating point before giving up.
+#: Largest number of floating-point corrections.
 STEPS = 6
-#: Columns whose reduced costs may be corrected.
+#: Largest number of columns whose reduced costs are corrected.
 MOST_COLUMNS = 6_000
-#: Reduced costs of this share of their terms are not worth more than two corrections.
+#: Reduced costs below this share of their terms get at most two corrections.
 LAST_BITS = 2.0**-50
-#: Share of their terms that reduced costs may be away from 0, on the safe side.
+#: Corrections aim at reduced costs this share of their terms away from 0, on the safe side.
 MARGIN = 1e-6
-#: Multipliers of inequalities below this share of their natural size may be dropped.
+#: Multipliers of inequalities below this share of their natural size may be set to 0.
 SILENT = 1e-6
 
 
@@ -58,7 +58,7 @@ def corrected_bound(
     enough = bound.value >= goal.target and bound.rounding <= goal.rounding
     if enough or not np.any(~np.isfinite(at.loss) | (at.loss < -goal.budget / at.loss.size)):
         return bound, at
-    # Columns x and -x cannot both have a margin: now all reduced costs shall vanish.
+    # Columns x and -x cannot both have a margin, so aim at reduced costs of exactly 0.
     other, last = _corrected(goal, start, _Aims(goal, margin=False))
     if other.value >= goal.target and other.rounding <= goal.rounding:
         return other, last
@@ -103,7 +103,7 @@ def _corrected(goal: Goal, at: Lagrangian, aims: "_Aims") -> tuple[Bound, Lagran
 
 
 class _Aims:
-    """The reduced costs that a correction aims at.
+    """The target values of the reduced costs in a correction.
 
     Columns without any bound must have exactly 0. Columns with one bound need the sign that it
     allows: they get a margin from 0 that a proof may use up, or shall have 0 too.
@@ -119,11 +119,11 @@ class _Aims:
         self.chosen, self.needed = np.zeros(size, dtype=bool), np.zeros(size)
 
     def include(self, at: Lagrangian) -> None:
-        """Include the columns whose reduced costs take too much from the bound."""
+        """Add the columns whose reduced costs lower the bound too much."""
         self.chosen |= ~np.isfinite(at.loss) | (at.loss < -self.goal.budget / at.loss.size)
 
     def need(self, proof: CorrectionSystem) -> None:
-        """Note the margins that a proof found lacking."""
+        """Record the margins that the last proof needed."""
         self.chosen[proof.unsafe] = True
         self.needed[proof.unsafe] = np.maximum(self.needed[proof.unsafe], 4 * proof.lacking)
 
@@ -151,7 +151,7 @@ def _better(best: Bound, value: float, y: np.ndarray, by: str) -> Bound:
 
 
 def _absorbed(goal: Goal, at: Lagrangian) -> Lagrangian:
-    """Return the better of the Lagrangian and the one without multipliers of bounds."""
+    """Return the better of two bounds: with, and without, the multipliers of variable bounds."""
     if not goal.form.single_rows[0].size:
         return at
     y = without_bound_rows(goal.form, at.y, at.w, goal.box)
@@ -161,7 +161,7 @@ def _absorbed(goal: Goal, at: Lagrangian) -> Lagrangian:
 
 
 def _silenced(goal: Goal, at: Lagrangian) -> Lagrangian:
-    """Drop small multipliers of inequalities that alone give a column a bad reduced cost.
+    """Set small multipliers of inequalities to 0 if they alone give a column a bad reduced cost.
 
     An interior-point solution leaves them where a row is inactive, and they should be 0.
     """
@@ -181,7 +181,7 @@ def _silenced(goal: Goal, at: Lagrangian) -> Lagrangian:
     return lagrangian(form, y, at.w, goal.box)
 
 
-#: Power of 2 of the largest cost in linear programs whose basis shall be exactly optimal.
+#: Costs are scaled so that the largest is 2 to this power, for an exactly optimal basis.
 LARGE_COSTS = 20
 
 
@@ -194,7 +194,9 @@ def relaxed_bound(
     scale: float,
     seconds: float,
 ) -> Bound | None:
-    """Return the bound of the linear program whose rows `y` gives; None if it has no optimum.
+    """Bound the cone program by a linear program with cone cuts from `y`.
+
+    Return None if it has no optimum.
 
     See :class:`~convexfs.certification.duals.correction_system.Goal` for `target` and `spent`.
     """
@@ -211,7 +213,7 @@ def relaxed_bound(
 
 
 def with_cone_cuts(form: StandardForm, y: np.ndarray, box: Box) -> StandardForm:
-    """Return `form` with one more row for each curved cone, surely valid within `box`.
+    """Return `form` with one linear cut per curved cone, valid for all points within `box`.
 
     `y` must surely be in the dual cones. Errors of rounding are added to the right-hand sides.
     """
@@ -219,7 +221,7 @@ def with_cone_cuts(form: StandardForm, y: np.ndarray, box: Box) -> StandardForm:
     cones, owner = np.unique(form.first_rows[used], return_inverse=True)
     Y = sp.csr_array((y[used], (owner, used)), shape=(cones.size, form.b.size))
     A, sizes = sp.csr_array(Y @ form.A), sp.csr_array(abs(Y) @ form.sizes)
-    # An entry is exact if it is one product with a power of 2: sums and other products are not.
+    # A product with a power of 2 is exact; sums and other products are not.
     inexact = form.sizes.copy()
     inexact.data = np.where(np.frexp(inexact.data)[0] == 0.5, 1.0, 2.0)
     rounded = sp.csr_array(sp.csr_array((np.ones(used.size), (owner, used)), Y.shape) @ inexact)

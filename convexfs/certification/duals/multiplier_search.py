@@ -24,15 +24,15 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.records import ConePoint
 
-#: Shares of the tolerance that multipliers inside their cones may cost.
+#: Shares of the tolerance to spend on moving multipliers inside their cones.
 INTERIOR_SHARES = (0.3, 0.03)
-#: Entries of a linear program above which interior-point searches come before the simplex method.
+#: Linear programs with more entries try an interior-point method before simplex.
 LARGE = 100_000
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point and multipliers from anywhere, perhaps with the basis they come from.
+    """A point and multipliers to try as a proof, with their simplex basis if there is one.
 
     `optimal` unless the multipliers were moved inside their cones, away from the optimum.
     """
@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass
 class MultiplierSearch:
-    """The search for multipliers of a program.
+    """Generator of candidate multipliers for a program.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class MultiplierSearch:
     _found: Found | None = field(default=None, init=False)
 
     def candidates(self) -> Iterator[Candidate]:
-        """Yield points with multipliers, cheap and likely ones first."""
+        """Yield candidates, cheap and likely ones first."""
         if self.form.P is None and not self.form.curved.any():
             if self.form.A.nnz <= LARGE:
                 yield from self._simplex()
@@ -122,7 +122,7 @@ class MultiplierSearch:
             yield from self._linearised(found.z)
 
     def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
-        """Yield multipliers of the linear program whose costs are the gradient at z."""
+        """Yield multipliers of the linear program that minimises the gradient at z."""
         program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
         inside = (
             np.maximum(program.lower, self.box.lower),
@@ -137,7 +137,7 @@ class MultiplierSearch:
                 return
 
     def _inside_cones(self) -> Iterator[Candidate]:
-        """Yield multipliers inside their cones, for a share of the tolerance."""
+        """Yield multipliers inside their cones, at the cost of a share of the tolerance."""
         found = self._found
         if found is None:
             return
@@ -158,7 +158,7 @@ class MultiplierSearch:
 def _lift(
     form: StandardForm, z: np.ndarray, scale: float, budget: float, by_units: bool
 ) -> np.ndarray:
-    """Return how far inside their cones multipliers may be for a cost of `budget`."""
+    """Return how far multipliers may move inside their cones if the bound may drop by `budget`."""
     inside = form.interior()
     terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
     terms = np.where(terms > 0, terms, float(terms.max(initial=0.0)) or 1.0)
@@ -169,7 +169,7 @@ def _lift(
         units = form.together(units_at(form, z, scale).rows)
         lift = np.where(form.curved, lift, budget / number / np.maximum(slack, 1e-2 * units))
     lift = np.where(form.equalities, 0.0, lift) * inside
-    # The reduced cost of a column with bounds alone and no cost is 0 in every solution.
+    # A column in bound rows only has reduced cost 0 in every solution if it has no cost.
     counts = np.diff(form.A.indptr)
     entries = form.A.tocoo()
     shared = np.zeros(form.q.size, dtype=bool)
@@ -181,12 +181,12 @@ def _lift(
     return lift
 
 
-#: Orders and signs of a solver's multipliers that are tried.
+#: Number of row orders and signs of a solver's multipliers to try.
 TRIED = 2
 
 
 def of_cone_point(form: StandardForm, point: ConePoint) -> Iterator[np.ndarray]:
-    """Yield the multipliers of the cone program that the solver was given, if it is this one.
+    """Yield the solver's multipliers if it was given this cone program.
 
     Solvers that take quadratic objectives as cones are given another program.
     """
@@ -194,14 +194,14 @@ def of_cone_point(form: StandardForm, point: ConePoint) -> Iterator[np.ndarray]:
         return
     found = [each for y in form.multipliers(point.y) for each in _both_signs(form, y)]
     gradient = form.q + form.curvature(point.x)
-    # The order and the sign that leave the smallest reduced costs come first.
+    # Try the order and sign with the smallest reduced costs first.
     left = [float(np.abs(gradient - form.transposed @ form.into_dual(y)).sum()) for y in found]
     for k in np.argsort(left)[:TRIED]:
         yield found[k]
 
 
 def of_constraints(problem: cp.Problem, form: StandardForm) -> Iterator[np.ndarray]:
-    """Yield the ``dual_value`` of linear constraints, if there are no others.
+    """Yield multipliers from ``dual_value`` if all constraints are linear.
 
     cvxpy keeps no multipliers of rows that it added itself: those of variables' attributes are
     taken for 0, before or after the stated rows.
@@ -232,7 +232,7 @@ def of_constraints(problem: cp.Problem, form: StandardForm) -> Iterator[np.ndarr
 
 
 def _both_signs(form: StandardForm, y: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield y in the likelier sign of equations' multipliers, and in the other if in doubt.
+    """Yield y with both signs of the equations' multipliers, the likelier first.
 
     The sign that leaves smaller reduced costs is right; both are yielded where that is unclear.
     """

@@ -14,18 +14,18 @@ from convexfs.certification.exact.linear_program import (
 )
 from convexfs.certification.program.standard_form import StandardForm
 
-#: Multipliers below these shares of the largest are taken for 0.
+#: Multipliers below one of these shares of the largest are set to 0.
 SUPPORTS = (1e-9, 1e-7, 1e-11)
-#: Sums below this share of their terms are meant to be 0.
+#: Sums below this share of their terms count as 0.
 CANCELLED = 1e-8
-#: Contradictions of this share of their terms are rounding errors of the data.
+#: Contradictions below this share of their terms count as rounding errors of the data.
 LAST_BITS = 2.0**-48
 #: Entries of a dense elimination that is still cheap.
 MOST_ENTRIES = 100_000
 
 
 def contradicts_exactly(program: LinearProgram, ray: np.ndarray) -> bool:
-    """Whether multipliers with the support of `ray` prove that nothing is feasible.
+    """Return whether multipliers on the support of `ray` prove infeasibility in exact arithmetic.
 
     The columns whose sums nearly cancel are made to cancel by elimination.
     """
@@ -44,7 +44,7 @@ def contradicts_exactly(program: LinearProgram, ray: np.ndarray) -> bool:
 
 
 def _cancelling(matrix: Any, given: np.ndarray) -> list[Any] | None:
-    """Return multipliers near `given` under which all columns of `matrix` cancel exactly."""
+    """Return rational multipliers near `given` whose combination of rows is exactly 0."""
     dense = matrix.toarray()
     dense = dense[:, np.abs(dense).sum(axis=0) > 0]
     y = rationals(given)
@@ -64,7 +64,7 @@ def _cancelling(matrix: Any, given: np.ndarray) -> list[Any] | None:
 
 
 def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any]) -> bool:
-    """Whether y'(Az + b) >= 0 is impossible within the bounds of the columns, exactly.
+    """Return whether y'(Az + b) >= 0 contradicts the column bounds, in exact arithmetic.
 
     It must be so by more than the last bits of the data: 0.1 + 0.2 == 0.3 is meant to hold.
     """
@@ -92,7 +92,7 @@ def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any])
 
 
 def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
-    """Whether an exact basis proves that some row must be violated."""
+    """Return whether an exact basis proves that every point violates some row."""
     program = LinearProgram(softened(form))
     if not program.cheap:
         return False
@@ -106,7 +106,7 @@ def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
 
 
 def softened(form: StandardForm) -> StandardForm:
-    """Return the program that minimises the violations of all rows but bounds."""
+    """Return the program that minimises the total violation of all rows except bounds."""
     program = LinearProgram(form)
     rows, m, n = program.rows, form.b.size, form.q.size
     equal = rows[program.equal]

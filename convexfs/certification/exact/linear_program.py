@@ -1,7 +1,7 @@
-"""Linear programs by HiGHS, and bases of theirs decided in rational arithmetic.
+"""Solve linear programs by HiGHS and verify their bases in rational arithmetic.
 
 All data are doubles, so they are rationals. A basis that HiGHS found gives one primal and one dual
-point, computed exactly block by block; if they are feasible, exactly, they are optimal, and no
+point, computed exactly block by block. If both are exactly feasible, they are optimal, and no
 tolerance is involved.
 """
 
@@ -25,7 +25,7 @@ fmpq: Any = _fmpq
 fmpq_mat: Any = _fmpq_mat
 #: Side of the largest block of a basis that is solved exactly.
 LARGEST_BLOCK = 450
-#: Entries of a program above which exact arithmetic is not cheap.
+#: Programs with more entries are too expensive for exact arithmetic.
 MOST_ENTRIES = 60_000
 LOWER, BASIC, UPPER = 0, 1, 2
 
@@ -51,7 +51,7 @@ class BasicSolution:
 
 @dataclass(frozen=True)
 class ExactOptimum:
-    """Objectives of a basis without the constant: `dual` is a bound, `primal` is attained."""
+    """Exact objectives of a basis, without constant: `dual` is a bound, `primal` is attained."""
 
     dual: Fraction | None = None
     primal: Fraction | None = None
@@ -59,7 +59,7 @@ class ExactOptimum:
 
 
 class LinearProgram:
-    """The flat rows of a form, single ones as bounds of columns, perhaps within a `box`.
+    """The linear rows of a form as HiGHS takes them: rows of one column become column bounds.
 
     A bound that is not a double, such as 1/3 from ``3 x <= 1``, stays a row.
     """
@@ -140,7 +140,7 @@ class LinearProgram:
         return program
 
     def session(self) -> "Session":
-        """Return HiGHS with this program, to be solved within many boxes."""
+        """Return a HiGHS instance with this program, for repeated solves with other bounds."""
         return Session(self)
 
     def _solution(
@@ -165,7 +165,7 @@ class LinearProgram:
     def exact_optimum(
         self, basis: BasicSolution, costs: list[Any] | None = None, primal: bool = True
     ) -> ExactOptimum:
-        """Return the exact objectives of a basis, where its points are exactly feasible.
+        """Return the exact objectives of a basis whose primal and dual points are exactly feasible.
 
         `costs` are the exact costs if they are no doubles.
         """
@@ -186,7 +186,7 @@ class LinearProgram:
         return ExactOptimum(dual, fraction(value), np.array([float(fraction(each)) for each in z]))
 
     def _dual_value(self, active: np.ndarray, y: list[Any], costs: list[Any]) -> Fraction | None:
-        """Return the bound of exact multipliers; None if one has the wrong sign."""
+        """Return the dual objective of exact multipliers; None if one has the wrong sign."""
         value, reduced = fmpq(0), list(costs)
         for row, multiplier in zip(active, y, strict=True):
             if multiplier == 0:
@@ -247,7 +247,7 @@ class LinearProgram:
 
 
 class Session:
-    """A program that stays in HiGHS, whose basis each solve begins with."""
+    """A HiGHS instance for repeated solves, each warm-started from the last basis."""
 
     def __init__(self, program: LinearProgram):
         self.program = program
@@ -277,7 +277,7 @@ def _solver(presolve: bool, seconds: float) -> Any:
 
 
 def _is_exact(above: np.ndarray, below: np.ndarray, quotients: np.ndarray) -> np.ndarray:
-    """Which quotients of doubles are doubles."""
+    """Return a mask of the quotients that are exact in double precision."""
     simple = np.isin(np.abs(below), (1.0, 2.0, 4.0, 0.5, 0.25)) | (above == 0)
     for k in np.flatnonzero(~simple):
         simple[k] = Fraction(above[k]) == Fraction(quotients[k]) * Fraction(below[k])
@@ -289,12 +289,12 @@ def _rational(value: Any) -> Any:
 
 
 def fraction(value: Any) -> Fraction:
-    """Return a rational of flint as one of Python."""
+    """Convert a flint rational to a Python Fraction."""
     return Fraction(int(value.p), int(value.q))
 
 
 def rounded_down(value: Fraction) -> float:
-    """Return a double that is no larger than a rational."""
+    """Return a double that is no larger than a rational and near to it."""
     nearest = float(value)
     return nearest - 4 * EPSILON * abs(nearest)
 
@@ -305,7 +305,7 @@ def rationals(values: np.ndarray) -> list[Any]:
 
 
 def solve_exactly(matrix: Any, sides: list[Any]) -> list[Any] | None:
-    """Solve a square sparse system in rationals; None if it is singular or no longer cheap."""
+    """Solve a square sparse system in rationals; None if it is singular or too expensive."""
     side = len(sides)
     if side == 0:
         return []
@@ -330,7 +330,7 @@ def solve_exactly(matrix: Any, sides: list[Any]) -> list[Any] | None:
 
 
 def _in_order(matched: Any, label: np.ndarray, number: int) -> list[int]:
-    """Return the blocks, each behind those whose unknowns it needs."""
+    """Return the blocks in solution order: each after the blocks whose unknowns it uses."""
     entries = sp.coo_array(matched)
     needs: dict[int, set[int]] = {each: set() for each in range(number)}
     for own, other in zip(label[entries.row], label[entries.col], strict=True):
@@ -340,7 +340,7 @@ def _in_order(matched: Any, label: np.ndarray, number: int) -> list[int]:
 
 
 def _solve_block(matched: Any, sides: list[Any], rows: list[int], x: list[Any]) -> bool:
-    """Fill in the unknowns of one block; return False if it is singular."""
+    """Solve one block for its unknowns; return False if it is singular."""
     place = {row: k for k, row in enumerate(rows)}
     size = len(rows)
     block, known = [fmpq(0)] * (size * size), []
@@ -369,7 +369,7 @@ def _solve_block(matched: Any, sides: list[Any], rows: list[int], x: list[Any]) 
 def lagrangian_costs(
     form: StandardForm, y: np.ndarray, z: np.ndarray
 ) -> tuple[list[Any], Fraction]:
-    """Return costs and constant of the tangent at z to q'z + z'Pz / 2 - y'(Az + b), exactly."""
+    """Return exact costs and constant of the Lagrangian's tangent at z."""
     costs, constant = rationals(form.q), fmpq(0)
     for row in np.flatnonzero(y):
         multiplier = _rational(y[row])

@@ -1,8 +1,8 @@
-"""A problem in canonical form: as a solver is given it, or as it is verified.
+"""A problem as a cone program: compiled for a solver, or for verification.
 
-Verification compiles by one fixed chain of cvxpy's reductions that does not know who solved the
-problem. It propagates no bounds into auxiliary variables, which in cvxpy 1.9 can change the
-problem, and it makes rows of all bounds and other attributes of variables.
+Verification compiles by one fixed chain of cvxpy's reductions that does not depend on the solver.
+It propagates no bounds into auxiliary variables, which in cvxpy 1.9 can change the problem, and it
+turns all bounds and other attributes of variables into rows.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from convexfs.certification.program.cones import Equality, NonNegative, SecondOr
 from convexfs.certification.program.exponential_and_power import Exponential, Power
 from convexfs.errors import InputError
 
-#: What cvxpy's constraints are called here.
+#: Names of cvxpy's constraint classes in this package.
 _KINDS = {
     Zero: Equality.kind, NonNeg: NonNegative.kind, SOC: SecondOrder.kind, PSD: Semidefinite.kind,
     SvecPSD: Semidefinite.kind, ExpCone: Exponential.kind, PowCone3D: Power.kind,
@@ -35,7 +35,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a cone program and the kind of cone they lie in."""
+    """Rows of a cone program that lie in one kind of cone."""
 
     kind: str
     rows: slice
@@ -71,7 +71,7 @@ class ConeProgram:
 
     @classmethod
     def of(cls, problem: cp.Problem, solver: str) -> "ConeProgram":
-        """Canonicalise `problem` as it is for `solver`."""
+        """Compile `problem` as cvxpy does for `solver`."""
         try:
             chain = resolve_and_build_chain(problem, solver)
         except SolverError as error:
@@ -83,7 +83,7 @@ class ConeProgram:
 
     @classmethod
     def verified(cls, problem: cp.Problem) -> "ConeProgram":
-        """Canonicalise `problem` by the fixed chain; once if its parameters can be written in."""
+        """Compile `problem` by the fixed chain; parametrised problems are compiled once."""
         compiled = _COMPILED.get(problem)
         if compiled is None:
             compiled = _applied(problem, verification_chain(problem))
@@ -93,9 +93,10 @@ class ConeProgram:
 
     @classmethod
     def _filled(cls, problem: cp.Problem, program: Any, solver: str) -> "ConeProgram":
-        """Return the program at the present values of the parameters."""
+        """Return the program with the current values of the parameters."""
         for reduction in program.reductions:
-            # Complex and structured parameters are replaced by others, which need the values.
+            # Complex and structured parameters are replaced by others, whose values must be set
+            # first.
             reduction.update_parameters(problem)
         parts = program.apply_parameters(quad_obj=program.P is not None)
         P, (q, d, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
@@ -128,7 +129,10 @@ class ConeProgram:
 
 
 class _Verified(CLARABEL):
-    """Clarabel's cones and order of rows; integers are only marked, bounds become rows."""
+    """Target of the fixed chain: Clarabel's cones and row order, bounds as rows.
+
+    Integers are marked only.
+    """
 
     MIP_CAPABLE = True
     BOUNDED_VARIABLES = False
@@ -148,7 +152,7 @@ _COMPILED: WeakKeyDictionary[cp.Problem, Any] = WeakKeyDictionary()
 
 
 def _applied(problem: cp.Problem, chain: Any) -> Any:
-    """Apply all but the last reduction, which is the solver's own layout of the rows."""
+    """Apply all reductions except the last, which arranges the rows for the solver."""
     reductions = chain.reductions[:-1]
     program, _ = Chain(reductions=reductions).apply(problem)
     program.reductions = [each for each in reductions if isinstance(each, _WITH_PARAMETERS)]
@@ -159,7 +163,7 @@ def _applied(problem: cp.Problem, chain: Any) -> Any:
         if isinstance(each, Complex2Real) and each.canon_methods is not None
         for stated, parts in each.canon_methods._variables.items()
     }
-    # Variables with attributes are replaced by others of their free entries.
+    # Variables with attributes are replaced by variables of their free entries.
     program.replaced = {
         stated.id: own.id
         for each in reductions
@@ -177,7 +181,7 @@ def _rows(constraints: list[Any]) -> Iterator[Rows]:
 
 
 def _bounds(program: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest values of the variables; boolean ones are relaxed to 0 .. 1."""
+    """Return lower and upper bounds of the variables; boolean variables get 0 and 1."""
     lower, upper = program.lower_bounds, program.upper_bounds
     lower = np.full(size, -np.inf) if lower is None else np.array(lower, dtype=float).ravel()
     upper = np.full(size, np.inf) if upper is None else np.array(upper, dtype=float).ravel()

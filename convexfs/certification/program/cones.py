@@ -1,7 +1,7 @@
-"""The symmetric cones of convex problems: membership, and what proofs need of their duals.
+"""The cones of convex problems: membership tests and the operations that proofs need.
 
-Values are arrays with one row per cone. A method that answers "surely" allows for rounding
-errors: True is proven (assuming exp, log and powers of numpy good to a few last bits), False
+Values are arrays with one row per cone. Methods with "surely" in their name allow for rounding
+errors: True is proven (assuming numpy's exp, log and powers are accurate to a few last bits), False
 proves nothing.
 """
 
@@ -13,19 +13,19 @@ import numpy as np
 from convexfs.certification.rigorous.rounding import EPSILON, is_surely_semidefinite
 
 SQRT2 = np.sqrt(2.0)
-#: Cones with more rows are moved by balls only: other metrics are dense matrices.
+#: Larger cones only get ball-shaped corrections: other metrics are dense matrices.
 LARGEST_DENSE = 64
 
 
 class Cone(Protocol):
-    """One cone: its name, its number of rows, and what proofs need of it."""
+    """One cone: its name, its number of rows, and the operations that proofs need."""
 
     kind: str
     curved: bool
 
     @property
     def size(self) -> int:
-        """Number of its rows."""
+        """Return the number of rows."""
         ...
 
     def outside(self, values: np.ndarray) -> np.ndarray:
@@ -33,15 +33,15 @@ class Cone(Protocol):
         ...
 
     def inside(self, values: np.ndarray) -> np.ndarray:
-        """Move each row of `values` into the cone, by little if it is near."""
+        """Move each row of `values` into the cone; a row near the cone moves little."""
         ...
 
     def surely_contains(self, values: np.ndarray, radii: np.ndarray) -> bool:
-        """Whether all boxes around `values` with these half-widths lie in the cone."""
+        """Return whether the boxes `values` +- `radii` surely lie in the cone."""
         ...
 
     def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
-        """Move each row of `values` surely into the dual cone, by little if it is near.
+        """Move each row of `values` surely into the dual cone; a row near it moves little.
 
         Entries that are `free` may change at no cost to any sum A'y, others had better not.
         `room` is a relative distance from the boundary that is added to curved cones.
@@ -61,7 +61,7 @@ class Cone(Protocol):
         ...
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Return factors of the rows, near to their sizes, that take the cone to itself."""
+        """Return row scales near `sizes` that map the cone to itself."""
         ...
 
     def interior(self) -> np.ndarray:
@@ -91,7 +91,7 @@ def largest_of_each(sizes: np.ndarray) -> np.ndarray:
 
 
 class _Flat:
-    """What cones of a single row have in common."""
+    """Methods that all cones of a single row share."""
 
     size = 1
     curved = False
@@ -150,7 +150,7 @@ class NonNegative(_Flat):
         return np.maximum(values[:, 0], 0.0)
 
     def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        return True  # the factor is the multiplier itself
+        return True  # The factor is the multiplier itself.
 
     def interior(self) -> np.ndarray:
         return np.ones(1)
@@ -253,7 +253,7 @@ class Semidefinite:
         across = units[:, :, None] * units[:, None, :]
         eigenvalues, vectors = np.linalg.eigh(matrices / across)
         positive = np.maximum(eigenvalues, 0.0)
-        # Room for the rounding errors of this very product.
+        # Leave room for the rounding errors of this product.
         positive += 4 * self.side * EPSILON * positive[:, -1:]
         moved = (vectors * positive[:, None, :]) @ vectors.transpose(0, 2, 1) * across
         traces = np.einsum("kii->k", moved)
@@ -311,6 +311,6 @@ class Semidefinite:
         return matrices
 
     def triangles(self, matrices: np.ndarray) -> np.ndarray:
-        """Pack symmetric matrices; of others, their symmetric part."""
+        """Pack symmetric matrices into triangles; other matrices are symmetrised first."""
         i, j = np.tril_indices(self.side)
         return 0.5 * (matrices[:, i, j] + matrices[:, j, i]) * np.where(i == j, 1.0, SQRT2)

@@ -8,9 +8,9 @@ from convexfs.certification.program.cones import largest_of_each
 
 #: Relative room for errors of exp, log and powers.
 FUNCTIONS = 1e-13
-#: Room for values that underflow.
+#: Absolute room for values that underflow.
 UNDERFLOW = 1e-300
-#: Least eigenvalue of a matrix with a diagonal of 1 that has a Cholesky factor.
+#: Least eigenvalue at which a matrix with unit diagonal surely has a Cholesky factor.
 LEAST_EIGENVALUE = 1e-14
 
 
@@ -55,7 +55,10 @@ class Exponential:
     curved = True
 
     def outside(self, values: np.ndarray) -> np.ndarray:
-        """Return what x must lose or z must gain; or the way to the face y = 0, x <= 0, z >= 0."""
+        """Return how far x must fall or z must rise.
+
+        Or the distance to the face y = 0, x <= 0, z >= 0.
+        """
         x, y, z = values.T
         with np.errstate(all="ignore"):
             by_x = np.where((y > 0) & (z > 0), x - y * np.log(z / y), np.inf)
@@ -83,7 +86,7 @@ class Exponential:
         return bool(np.all(on_face | ((ends[0] > 0) & above[0] & above[1])))
 
     def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
-        """Raise w or v, the free one or the one that needs less: -u exp(v / u - 1) <= w, u <= 0."""
+        """Raise w or v (the free one, or the cheaper) until -u exp(v / u - 1) <= w, with u <= 0."""
         u, v, w = np.minimum(values[:, 0], 0.0), values[:, 1], np.maximum(values[:, 2], 0.0)
         more = 1.0 + 2 * FUNCTIONS + room
         with np.errstate(all="ignore"):
@@ -227,7 +230,7 @@ class Power:
         return bool(np.all(inside))
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Multiply every u by its own size, and z by what that makes of the product."""
+        """Scale every u by its size, and z by the resulting change of the product."""
         product = np.prod(sizes[:, :-1] ** self.exponents, axis=1)
         return np.column_stack([sizes[:, :-1], product])
 

@@ -1,6 +1,6 @@
-"""Natural units of a problem's rows, columns and objective, which gaps are relative to.
+"""Natural units of a problem's rows, columns and objective; gaps are relative to them.
 
-Nothing here knows an absolute size: a problem stated in grams has the same proofs as in tons.
+No absolute size is used, so that a problem stated in grams has the same proofs as in tons.
 """
 
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from scipy.sparse.csgraph import connected_components
 from convexfs.certification.program.standard_form import StandardForm, once, reduce_rows
 from convexfs.certification.rigorous.implied_bounds import Box
 
-#: Entries below this share of their row's largest count as rounding errors, not as units.
+#: Entries below this share of their row's largest count as rounding errors.
 NOISE = 1e-13
-#: Right-hand sides below this share of most others may be rounding errors too.
+#: Right-hand sides below this share of most others may be rounding errors.
 TINY = 1e-11
-#: Some files write this for infinity.
+#: Numbers of this size stand for infinity in some files.
 INFINITE = 1e18
-#: Rounds in which rows without data take their units from columns, and columns from rows.
+#: Number of rounds in which rows and columns without data take their units from each other.
 SWEEPS = 4
 
 
 @dataclass(frozen=True)
 class Units:
-    """Size of each row's terms; and the change of each column that is negligible in every row."""
+    """Size of each row's terms, and the largest change of each column that no row notices."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -34,7 +34,7 @@ class Units:
 def units_at(
     form: StandardForm, z: np.ndarray, cost: float = 0.0, *, lenient: bool = False
 ) -> Units:
-    """Return the units of `form` at a point; `cost` is that of its objective, 0 if unknown.
+    """Return the units of `form` at z; `cost` is the objective there, 0 if unknown.
 
     A row with data (b not 0) measures itself: |b| + |A||z|, the rows of a cone together. One
     without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
@@ -66,7 +66,7 @@ def units_at(
 def _spread(
     form: StandardForm, rows: np.ndarray, priced: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return units of rows and columns: those unknown (infinite) take them from each other."""
+    """Fill in unknown (infinite) units of rows from columns, and of columns from rows."""
     telling, unknown = _telling(form), ~np.isfinite(rows)
     columns = priced
     for _ in range(SWEEPS):
@@ -80,7 +80,7 @@ def _spread(
 
 @once
 def _curvature_units(form: StandardForm) -> np.ndarray:
-    """Return, for columns that no data bound, where curvature overtakes slope; else infinity.
+    """Return the change at which curvature exceeds slope, for columns without data; else infinity.
 
     All columns that depend on each other may grow by one common factor.
     """
@@ -104,25 +104,25 @@ def _curvature_units(form: StandardForm) -> np.ndarray:
 
 @once
 def data_units(form: StandardForm) -> Units:
-    """Return the units that the data alone give."""
+    """Return the units that follow from the data alone, without a point."""
     return units_at(form, np.zeros(form.q.size))
 
 
 def _data_sizes(form: StandardForm) -> np.ndarray:
-    """Return right-hand sides in units of their rows' largest entries."""
+    """Return right-hand sides divided by their rows' largest entries."""
     largest = form.largest_entries
     return np.divide(np.abs(form.b), largest, out=np.abs(form.b), where=largest > 0)
 
 
 @once
 def _is_data(form: StandardForm) -> np.ndarray:
-    """Which right-hand sides are neither 0 nor written for infinity."""
+    """Return a mask of right-hand sides that are neither 0 nor stand for infinity."""
     return (form.b != 0) & (_data_sizes(form) < INFINITE)
 
 
 @once
 def _is_clear_data(form: StandardForm) -> np.ndarray:
-    """Which right-hand sides are not so small that they may be rounding errors."""
+    """Return a mask of right-hand sides that are too large to be rounding errors."""
     sizes = _data_sizes(form)
     finite = sizes[sizes < INFINITE]
     most = finite[finite > TINY**1.5 * finite.max(initial=0.0)]
@@ -131,7 +131,7 @@ def _is_clear_data(form: StandardForm) -> np.ndarray:
 
 @once
 def _telling(form: StandardForm) -> tuple[Any, Any]:
-    """Return the sizes of entries that are no rounding errors, by row and by column."""
+    """Return the sizes of all entries that are not rounding errors, by row and by column."""
     noise = form.sizes.data <= NOISE * form.largest_entries[form.entry_rows]
     if not noise.any():
         return form.sizes, form.transposed_sizes
@@ -142,7 +142,7 @@ def _telling(form: StandardForm) -> tuple[Any, Any]:
 
 
 def _least_change(telling: tuple[Any, Any], rows: np.ndarray) -> np.ndarray:
-    """Return, for each column, the least change that is as large as one of its rows."""
+    """Return, for each column, the least change whose term is as large as one of its rows."""
     entries = telling[1]
     return reduce_rows(entries, rows[entries.indices] / entries.data, np.minimum, np.inf)
 
@@ -156,7 +156,7 @@ def _largest_term(telling: tuple[Any, Any], columns: np.ndarray) -> np.ndarray:
 
 
 def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
-    """Return the least cost of any column at a unit that the data, or its implied `ends`, give.
+    """Return the least cost of any column at its unit, given by the data or by implied bounds.
 
     A bound of 1e15, or a row with tiny coefficients, gives a column a huge unit, of which no
     proof may take a share: so the least of all counts.
@@ -170,7 +170,7 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
     units = np.where(np.isfinite(units), units, data_units(form).columns)
     sizes = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in ends]
     for size in sizes:
-        # An end near 0 is a rounding error of the other one.
+        # If one bound is near 0, it is a rounding error relative to the other.
         own = size > TINY * np.max(sizes, axis=0)
         units = np.where(own, np.minimum(units, size), units)
     turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
@@ -180,7 +180,7 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
 
 @once
 def unit_of_objective(form: StandardForm) -> float:
-    """Return a scale for objectives of 0: the smallest cost of a term at units the data give.
+    """Return a scale for objectives near 0: the smallest cost of a term at the units of the data.
 
     Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
     largest counts, and of the sums the least, so that no penalty sets the scale.
@@ -188,7 +188,7 @@ def unit_of_objective(form: StandardForm) -> float:
     q = np.abs(form.q)
     bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
     units = data_units(form).columns
-    # Where curvature overtakes the cost.
+    # The change at which the quadratic term exceeds the linear cost.
     turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
     costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
     used = np.flatnonzero(costs > 0)
@@ -203,7 +203,7 @@ def unit_of_objective(form: StandardForm) -> float:
 
 
 def _curved_cones(form: StandardForm) -> np.ndarray:
-    """Return, for each column, the first row of a curved cone that it stands in, else -1."""
+    """Return, for each column, the first row of a curved cone that it occurs in, else -1."""
     found = np.full(form.q.size, -1)
     if form.curved.any():
         curved = form.curved[form.entry_rows]
@@ -211,16 +211,16 @@ def _curved_cones(form: StandardForm) -> np.ndarray:
     return found
 
 
-#: Costs below tol times this share of the data's unit count as 0, and are relative to it.
+#: Costs below tol times this share of the data's unit count as 0 and are divided by the unit.
 NIL = 1e-3
-#: Costs below this share of the data's unit are refuted in that unit only.
+#: Costs below this share of the data's unit are refuted relative to that unit only.
 NEAR_ZERO = 1e-5
-#: Share of constant terms that the scale of an objective has at least.
+#: The scale of an objective is at least this share of its constant terms.
 OFFSET = 1e-8
 
 
 def proof_scale(terms: float, unit: float, tol: float) -> float:
-    """Return the size of an objective: that of its terms, unless they are nearly 0.
+    """Return the scale of an objective: the size of its terms, or `unit` if they are nearly 0.
 
     `unit` is the cost of the data's own units, of which a cost of 0 may miss a small share.
     """
@@ -228,7 +228,7 @@ def proof_scale(terms: float, unit: float, tol: float) -> float:
 
 
 def size_of_terms(form: StandardForm, z: np.ndarray, box: Box, cost: float) -> float:
-    """Return the size of the objective's terms at z, without those that are constant."""
+    """Return the size of the objective's non-constant terms at z."""
     size = np.where(box.bounded, np.maximum(box.magnitude, 1e-300), 0.0)
     fixed = box.bounded & (np.where(box.bounded, box.upper - box.lower, np.inf) <= 1e-9 * size)
     fixed &= _has_stated_value(form)
@@ -242,7 +242,7 @@ def size_of_terms(form: StandardForm, z: np.ndarray, box: Box, cost: float) -> f
 
 @once
 def _has_stated_value(form: StandardForm) -> np.ndarray:
-    """Which columns are fixed by their own equation or two bounds: the user's constants.
+    """Return a mask of columns fixed by an equation or two bounds: constants of the user.
 
     Columns that only all rows together fix are found by solvers to their accuracy alone.
     """

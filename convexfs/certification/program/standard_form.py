@@ -1,7 +1,7 @@
 """A problem as proofs need it: ``minimise 1/2 z'Pz + q'z + d subject to Az + b in K``.
 
-The rows of a cone stand together, bounds are rows too, and multipliers in cvxpy's order of rows
-can be brought into this one.
+The rows of a cone are contiguous and bounds are rows too. Multipliers in cvxpy's row order can be
+converted to this order.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 
 
 def once(function: Callable[["StandardForm"], Value]) -> Callable[["StandardForm"], Value]:
-    """Compute a function of a form once for each form."""
+    """Cache a function of a form: compute it once for each form."""
 
     @wraps(function)
     def remembered(form: "StandardForm") -> Value:
@@ -67,7 +67,7 @@ class StandardForm:
 
     @classmethod
     def of(cls, problem: cp.Problem) -> "StandardForm":
-        """Canonicalise `problem` by the fixed chain, and bring its rows into order."""
+        """Compile `problem` by the fixed chain, and sort its rows by cone."""
         program = ConeProgram.verified(problem)
         constraints = tuple(each for each in program.constraints if each.size)
         cones, layout = _ordered(constraints, UPPER, program.memory)
@@ -99,7 +99,7 @@ class StandardForm:
         )
 
     def multipliers(self, y: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield multipliers in cvxpy's order of rows in this one, as far as their number fits.
+        """Yield multipliers converted from cvxpy's row order to this one, if their number fits.
 
         Solvers differ in which triangle of a semidefinite matrix they have. Rows of bounds that
         a solver takes apart come first or last, with multipliers of 0: reduced costs replace them.
@@ -128,7 +128,7 @@ class StandardForm:
 
     @cached_property
     def entry_rows(self) -> np.ndarray:
-        """The row of each entry of A."""
+        """The row index of each entry of A."""
         return np.repeat(np.arange(self.b.size), np.diff(self.A.indptr))
 
     @cached_property
@@ -157,24 +157,24 @@ class StandardForm:
 
     @cached_property
     def single_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """The inequalities of one column alone, and those columns."""
+        """The inequalities that hold one column only, and those columns."""
         single = (np.diff(self.A.indptr) == 1) & ~self.equalities & ~self.curved
         rows = np.flatnonzero(single)
         return rows, self.A.indices[self.A.indptr[rows]]
 
     @cached_property
     def equalities(self) -> np.ndarray:
-        """Which rows are equations."""
+        """Mask of the rows that are equations."""
         return self._where(lambda cone: isinstance(cone, Equality))
 
     @cached_property
     def curved(self) -> np.ndarray:
-        """Which rows are of curved cones."""
+        """Mask of the rows that belong to curved cones."""
         return self._where(lambda cone: cone.curved)
 
     @cached_property
     def constant(self) -> np.ndarray:
-        """Which rows have no variable in them."""
+        """Mask of the rows that contain no variable."""
         return np.diff(self.A.indptr) == 0
 
     def _where(self, holds: Callable[[Cone], bool]) -> np.ndarray:
@@ -185,7 +185,7 @@ class StandardForm:
 
     @cached_property
     def _cones(self) -> tuple[np.ndarray, np.ndarray]:
-        """First row of every cone, and of every row the cone it is in."""
+        """Return the first row of every cone, and the cone index of every row."""
         starts = [
             np.arange(each.rows.start, each.rows.stop, each.cone.size) for each in self.blocks
         ]
@@ -196,12 +196,12 @@ class StandardForm:
 
     @property
     def first_rows(self) -> np.ndarray:
-        """The first row of the cone that each row is in."""
+        """The first row of the cone that each row belongs to."""
         first, owner = self._cones
         return first[owner]
 
     def with_rows(self, A: Any, b: np.ndarray) -> "StandardForm":
-        """Return the program with more rows, all at least 0."""
+        """Return the program with the additional rows Az + b >= 0."""
         rows = slice(self.b.size, self.b.size + b.size)
         return replace(
             self,
@@ -211,7 +211,7 @@ class StandardForm:
         )
 
     def with_columns(self, A: Any, q: np.ndarray) -> "StandardForm":
-        """Return the program with more columns of these costs, and no other costs."""
+        """Return the program with additional columns of costs q; all other costs become 0."""
         return replace(
             self,
             A=sp.csr_array(sp.hstack([self.A, A])),
@@ -221,7 +221,7 @@ class StandardForm:
         )
 
     def restricted(self, rows: np.ndarray, columns: np.ndarray) -> "StandardForm":
-        """Return the program of whole cones (a mask of their rows) and some columns alone."""
+        """Return the program with only these rows (entire cones) and these columns."""
         blocks, start = [], 0
         for block in self.blocks:
             number = int(rows[block.rows].sum())
@@ -239,7 +239,7 @@ class StandardForm:
         )
 
     def without_objective(self) -> "StandardForm":
-        """Return the program whose feasible points all cost nothing."""
+        """Return the program with all costs set to 0."""
         return replace(self, q=np.zeros_like(self.q), P=None)
 
     def together(self, values: np.ndarray) -> np.ndarray:
@@ -251,7 +251,7 @@ class StandardForm:
         return np.zeros_like(z) if self.P is None else self.P @ z
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Return factors of the rows, near to their sizes, that take the cones to themselves."""
+        """Return row scales near `sizes` that map the cones to themselves."""
         factors = np.empty_like(sizes)
         for block in self.blocks:
             factors[block.rows] = block.cone.scales(block.of(sizes)).ravel()
@@ -279,7 +279,7 @@ class StandardForm:
         return np.concatenate([np.empty(0), *parts])
 
     def column_name(self, column: int) -> str:
-        """Say whose column it is, such as ``x[3]``."""
+        """Return the name of a column, such as ``x[3]``."""
         for name, (start, size) in self.names.items():
             if start <= column < start + size:
                 return name if size == 1 else f"{name}[{column - start}]"
@@ -287,7 +287,7 @@ class StandardForm:
 
 
 def reduce_rows(entries: Any, values: np.ndarray, reduce: np.ufunc, none: float) -> np.ndarray:
-    """Reduce the values at a matrix's entries row by row; `none` for empty rows."""
+    """Reduce the values of a sparse matrix's entries row by row; empty rows give `none`."""
     starts = entries.indptr[:-1]
     filled = np.diff(entries.indptr) > 0
     if filled.all() and starts.size:
@@ -310,7 +310,7 @@ def _own_columns(problem: cp.Problem, program: ConeProgram) -> dict[int, slice]:
 
 
 def _blocks(cones: list[tuple[Cone, int]]) -> Iterator[Block]:
-    """Join equal cones that are neighbours."""
+    """Join adjacent cones of the same kind into blocks."""
     start = 0
     for cone, members in groupby(cones, key=lambda each: each[0]):
         rows = cone.size * sum(number for _, number in members)
@@ -318,14 +318,14 @@ def _blocks(cones: list[tuple[Cone, int]]) -> Iterator[Block]:
             yield Block(cone, slice(start, start := start + rows))
 
 
-#: Which entries of a semidefinite matrix are rows: a triangle, column by column, or all of it.
+#: Entries of a semidefinite matrix that are rows: a triangle, column by column, or all of them.
 UPPER, LOWER, FULL = TRIANGLES = ("upper", "lower", "full")
 
 
 def _ordered(
     constraints: tuple[Any, ...], triangle: str, memory: dict[str, Any]
 ) -> tuple[list[tuple[Cone, int]], Any]:
-    """Return the cones of all constraints, and the matrix that brings rows into their order.
+    """Return the cones of all constraints, and the permutation that sorts rows by cone.
 
     The matrix is None where they are in order already.
     """
@@ -343,7 +343,7 @@ def _new_order(constraints: tuple[Any, ...], triangle: str) -> tuple[list[tuple[
 
 
 def _in_order(constraint: Any, triangle: str) -> tuple[list[tuple[Cone, int]], Any]:
-    """Return the cones of a constraint, and the matrix that brings its rows into their order."""
+    """Return the cones of one constraint, and the permutation that sorts its rows by cone."""
     size = constraint.size
     match constraint:
         case Zero():
@@ -351,13 +351,13 @@ def _in_order(constraint: Any, triangle: str) -> tuple[list[tuple[Cone, int]], A
         case NonNeg():
             return [(NonNegative(), size)], sp.eye_array(size)
         case SOC():
-            # All t come first, then X cone by cone.
+            # cvxpy puts all t first, then X cone by cone.
             each = constraint.cone_sizes()[0]
             t = np.arange(size // each)
             X = np.arange(t.size, size).reshape(t.size, each - 1)
             return [(SecondOrder(each), t.size)], _chosen(np.column_stack([t, X]))
         case ExpCone():
-            # All first entries, all second, all third.
+            # cvxpy puts all first entries first, then all second, then all third.
             return [(Exponential(), size // 3)], _chosen(np.arange(size).reshape(3, -1).T)
         case PowCone3D():
             first = np.ravel(np.asarray(constraint.alpha.value, dtype=float))
@@ -382,7 +382,7 @@ def _in_order(constraint: Any, triangle: str) -> tuple[list[tuple[Cone, int]], A
 
 
 def _chosen(rows: np.ndarray) -> Any:
-    """Return the matrix that puts all rows into this order."""
+    """Return the permutation matrix that puts rows into this order."""
     order = rows.ravel()
     return sp.csr_array((np.ones(order.size), order, np.arange(order.size + 1)))
 
@@ -392,7 +392,7 @@ def _powers(exponents: np.ndarray) -> list[tuple[Cone, int]]:
 
 
 def _upper_order(side: int, triangle: str) -> np.ndarray:
-    """Return where the column-major upper triangle's entries stand in the given triangle."""
+    """Return the position of each entry of the column-major upper triangle in `triangle`."""
     if triangle != LOWER:
         return np.arange(side * (side + 1) // 2)
     position = np.empty((side, side), dtype=int)
@@ -402,7 +402,7 @@ def _upper_order(side: int, triangle: str) -> np.ndarray:
 
 
 def _triangle_of(side: int) -> Any:
-    """Return the matrix that takes a whole matrix, column by column, to its upper triangle."""
+    """Return the matrix that maps a full matrix, column by column, to its upper triangle."""
     i, j = np.tril_indices(side)
     entries = np.concatenate([i * side + j, j * side + i])
     weights = np.tile(np.where(i == j, 0.5, 1.0 / SQRT2), 2)

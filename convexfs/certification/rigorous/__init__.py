@@ -1,1 +1,1 @@
-"""Statements about real numbers proven in floating point: rounding errors are bounded."""
+"""Rigorous floating-point computations: every rounding error is bounded."""

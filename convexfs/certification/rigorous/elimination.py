@@ -15,19 +15,19 @@ import scipy.sparse as sp
 
 from convexfs.certification.program.standard_form import StandardForm
 
-#: Columns are substituted in at most so many other rows.
+#: A column is substituted in at most this many other rows.
 MOST_ROWS = 4
-#: Entries may become more by this share.
+#: The number of entries may grow by this share.
 GROWTH = 0.5
-#: Entries that may be copied, as a multiple of all there are.
+#: Entries that may be copied in total, as a multiple of all entries.
 WORK = 10
-#: Programs with more entries are left as they are.
+#: Programs with more entries are not reduced.
 MOST_ENTRIES = 300_000
 
 
 @dataclass(frozen=True)
 class Eliminated:
-    """The program without substituted columns and the equations that define them.
+    """A program after the elimination of columns, and the equations that define these columns.
 
     `columns` and `rows` are those that are left; `defined` are, in order, a column and the
     entries and offset that define it.
@@ -39,7 +39,7 @@ class Eliminated:
     defined: tuple[tuple[int, dict[int, float], float], ...]
 
     def expanded(self, z: np.ndarray) -> np.ndarray:
-        """Return all columns of a point of the reduced program."""
+        """Return the full point for a point of the reduced program."""
         full = np.zeros(self.columns.size + len(self.defined))
         full[self.columns] = z
         for column, entries, offset in reversed(self.defined):
@@ -64,7 +64,7 @@ def without_defined_columns(form: StandardForm) -> Eliminated:
 
 
 class _Rows:
-    """Rows as dictionaries, changed by exact substitutions."""
+    """Sparse rows as dictionaries, for exact substitutions."""
 
     def __init__(self, form: StandardForm):
         A = form.A
@@ -86,7 +86,7 @@ class _Rows:
         self.room, self.work = GROWTH * form.A.nnz, WORK * form.A.nnz
 
     def leave_out_bounds_of_fixed_columns(self) -> None:
-        """Leave out rows a x + b >= 0 that hold because another row says x == value."""
+        """Remove rows a x + b >= 0 that follow from an equation x == value."""
         fixed = {}
         for row in np.flatnonzero(self.form.equalities).tolist():
             if len(self.rows[row]) == 1 and row not in self.gone:
@@ -97,12 +97,12 @@ class _Rows:
             if len(self.rows[row]) == 1:
                 ((column, entry),) = self.rows[row].items()
                 known = abs(entry) == 1.0 and column in fixed
-                # The sign of a sum of two numbers is not rounded.
+                # The sign of a floating-point sum of two numbers is always right.
                 if known and entry * fixed[column] + self.b[row] >= 0:
                     self.gone.add(row)
 
     def substitute(self, row: int) -> tuple[int, dict[int, float], float] | None:
-        """Substitute one column by the equation in `row`; return what defines it."""
+        """Eliminate one column by the equation in `row`; return its definition, or None."""
         entries = self.rows[row]
         candidates = [
             (len(self.users[column]), column)
@@ -122,7 +122,10 @@ class _Rows:
         return None
 
     def _try(self, row: int, column: int, others: dict[int, float], offset: float) -> bool:
-        """Change all rows that use `column`; return False, and change none, if that rounds."""
+        """Substitute `column` in all rows.
+
+        Return False and change nothing if a coefficient rounds.
+        """
         users = self.users[column] - {row}
         self.work -= sum(len(self.rows[user]) + len(others) for user in users)
         if self.work < 0:
@@ -144,7 +147,7 @@ class _Rows:
             offsets[user] = moved
         costs = {k: _exact(self.q[k], self.q[column], value) for k, value in others.items()}
         if self.q[column] and (offset or any(cost is None for cost in costs.values())):
-            return False  # a constant in the objective would be rounded
+            return False  # A constant of the objective would be rounded.
         for user, entries in changed.items():
             for k in chain(self.rows[user], entries):
                 self.users[k].discard(user)
@@ -178,7 +181,7 @@ class _Rows:
 
 
 def _exact(start: float, factor: float, value: float) -> float | None:
-    """Return start + factor * value if it is a double, exactly; else None."""
+    """Return start + factor * value if it is exactly a double, else None."""
     product = factor * value
     if abs(factor) != 1.0 and abs(value) != 1.0 and not _is_power_of_two(factor):
         return None

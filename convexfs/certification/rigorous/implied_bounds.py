@@ -26,13 +26,13 @@ from convexfs.certification.program.exponential_and_power import FUNCTIONS, Expo
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.rounding import EPSILON
 
-#: Rounds of propagation; they end earlier when no interval shrinks by this share.
+#: Number of propagation rounds, and the least relative shrinkage at which they go on.
 ROUNDS, SHRINKING = 30, 0.1
 #: Outward factor of one multiplication, division or root.
 OUTWARD = 8 * EPSILON
-#: Bounds beyond this are taken for none.
+#: Bounds larger than this count as infinite.
 NO_BOUND = 1e100
-#: Integer columns keep an integer that they miss by this much, or by this share of its size.
+#: Integer columns keep an integer that lies outside their bounds by at most this.
 INTEGER_SLACK, INTEGER_SHARE = 1e-9, 1e-12
 #: Side of psd matrices above which their entries are not compared with the diagonal.
 LARGEST_MATRIX = 200
@@ -40,7 +40,7 @@ LARGEST_MATRIX = 200
 
 @dataclass(frozen=True)
 class Box:
-    """Least and largest value of every column; `empty` if nothing is feasible."""
+    """Lower and upper bound of every column; `empty` if no point is feasible."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -89,7 +89,7 @@ class BoundPropagation:
         self.bend = _separable_curvature(form) if cutoff is not None else None
 
     def run(self, box: Box | None = None, rounds: int = ROUNDS) -> Box:
-        """Return the bounds that follow from those of `box` (by default none)."""
+        """Return the bounds implied by those of `box`; without `box`, by the constraints alone."""
         box = Box.everything(self.form.q.size) if box is None else box
         with np.errstate(all="ignore"):
             for _ in range(rounds):
@@ -142,7 +142,7 @@ class BoundPropagation:
     def _activities(
         self, least: np.ndarray, most: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return intervals of the rows, and the sizes of their finite terms."""
+        """Return interval bounds of the rows, and the sizes of their finite terms."""
         self.known = np.isfinite(least), np.isfinite(most)
         finite = np.where(self.known[0], least, 0.0), np.where(self.known[1], most, 0.0)
         self.open = self._sums(1.0 * ~self.known[0]), self._sums(1.0 * ~self.known[1])
@@ -163,7 +163,7 @@ class BoundPropagation:
         high: np.ndarray,
         size: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Solve every row for each of its columns."""
+        """Derive bounds of every column from each row it occurs in."""
         i, b = self.rows, self.b[self.rows]
         rest = [
             np.where(
@@ -196,7 +196,7 @@ class BoundPropagation:
         return narrowed
 
     def _from_curvature(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Bound columns whose squares alone would cost more than the cutoff."""
+        """Bound columns whose quadratic cost alone would exceed the cutoff."""
         assert self.bend is not None
         assert self.cutoff is not None
         q, bend = self.form.q, self.bend
@@ -222,7 +222,7 @@ def implied_box(form: StandardForm, cutoff: float | None = None, box: Box | None
 
 @dataclass(frozen=True)
 class _PropagatedRows:
-    """The rows of a form, one of -q, and the sums of `pairs` of rows that cancel."""
+    """Rows to propagate: those of the form, the cutoff, and sums of `pairs` that cancel."""
 
     A: sp.csr_array
     pairs: np.ndarray
@@ -266,7 +266,7 @@ def _integer_slack(ends: np.ndarray) -> np.ndarray:
 
 
 def _rows_that_cancel(form: StandardForm) -> np.ndarray:
-    """Return pairs of inequalities of the same columns whose sum has exactly one of them left."""
+    """Return pairs of inequalities whose sum contains exactly one column."""
     A, found, known = form.A, [], {}
     counts = np.diff(A.indptr)
     for row in np.flatnonzero((counts > 1) & ~form.curved & ~form.equalities):
@@ -284,7 +284,7 @@ def _rows_that_cancel(form: StandardForm) -> np.ndarray:
 
 
 def _cone_intervals(form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interval that its cone alone gives every row."""
+    """Return the interval of every row that follows from its cone alone."""
     low, high = np.full(form.b.size, -np.inf), np.full(form.b.size, np.inf)
     for block in form.blocks:
         own = block.of(low)
@@ -316,7 +316,7 @@ def _loosening(form: StandardForm, share: float) -> np.ndarray:
 
 
 def _separable_curvature(form: StandardForm) -> np.ndarray | None:
-    """Return the diagonal of P if it has no other entries."""
+    """Return the diagonal of P if P is diagonal, else None."""
     if form.P is None:
         return None
     diagonal = form.P.diagonal()
@@ -324,7 +324,7 @@ def _separable_curvature(form: StandardForm) -> np.ndarray | None:
 
 
 def _apply_cone(block: Block, low: np.ndarray, high: np.ndarray) -> None:
-    """Narrow the intervals of a cone's rows by each other, in place."""
+    """Narrow the intervals of a cone's rows by those of its other rows, in place."""
     least, most = block.of(low), block.of(high)
     match block.cone:
         case SecondOrder():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-#: Relative distance of neighbouring doubles.
+#: Relative distance between adjacent doubles.
 EPSILON = 2.0**-52
 #: Products below this size may underflow, so that their errors are not representable.
 _TINY = 1e-270
@@ -80,10 +80,10 @@ def segment_sums(values: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np
 def matrix_products(
     matrix: Any, vector: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return matrix @ vector + offsets for a CSR matrix, and a bound of the error, row by row."""
+    """Return matrix @ vector + offsets for a CSR matrix, and error bounds per row."""
     rows, counts = matrix.shape[0], np.diff(matrix.indptr)
     products, errors = two_products(matrix.data, vector[matrix.indices])
-    # Every row's segment: its products, their errors, its offset.
+    # The segment of a row: its products, their rounding errors, its offset.
     indptr = 2 * matrix.indptr + np.arange(rows + 1)
     values = np.empty(indptr[-1])
     owner = np.repeat(np.arange(rows), counts)
@@ -99,7 +99,7 @@ def matrix_products(
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return x'y and a bound of its error."""
+    """Return x'y and a bound on its rounding error."""
     products, rest = two_products(x, y)
     lost = _TINY * np.count_nonzero((np.abs(products) < _TINY) & (x != 0) & (y != 0))
     values = np.concatenate([products, rest])
@@ -111,7 +111,7 @@ def dot(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def is_surely_semidefinite(matrix: np.ndarray, shift: float = 0.0) -> bool:
-    """Whether a Cholesky factorisation proves that matrix - shift * I has no negative eigenvalue.
+    """Return whether a Cholesky factorisation proves matrix - shift * I positive semidefinite.
 
     The factorisation of a matrix lowered by its rounding errors succeeds only for a positive
     semidefinite one (Rump 2006). False proves nothing.
@@ -119,7 +119,7 @@ def is_surely_semidefinite(matrix: np.ndarray, shift: float = 0.0) -> bool:
     if not np.isfinite(matrix).all():
         return False
     if not shift:
-        used = matrix.any(axis=1)  # rows of zeros add eigenvalues of 0
+        used = matrix.any(axis=1)  # Leave out rows of zeros, whose eigenvalues are 0.
         matrix = matrix[np.ix_(used, used)]
     side = len(matrix)
     if side == 0:

@@ -1,4 +1,4 @@
-"""Matrices with annotated rows and columns: AnnData's files of single cells, PLINK's genotypes."""
+"""Read and write AnnData files of single cells, and read PLINK's genotypes."""
 
 import shutil
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from convexfs.data.sparse import check_stored, stored_or_dense
 from convexfs.errors import InputError, did_you_mean
 
 _NUMBER = 8
-#: Arrays that :func:`convexfs.data.readers.files.from_arrays` knows by name.
+#: Array names that :func:`convexfs.data.readers.files.from_arrays` expects.
 SYMBOLS = "feature_symbols"
 RESERVED = frozenset({"X", "feature_names", SYMBOLS, "class_names", "split", "ids"})
-#: What .fam files write for a phenotype that is not known.
+#: Codes of an unknown phenotype in .fam files.
 _NO_PHENOTYPE = ("-9", "0", "NA", "")
 
 
@@ -59,7 +59,7 @@ def arrays_of(data: Any, reading: Reading, name: str) -> dict[str, Any]:
 
 
 def _symbols(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the gene symbols among columns of var, as texts."""
+    """Return the gene symbols among the columns of var, as texts; None if there are none."""
     name = symbol_column(columns)
     if name is None:
         return {}
@@ -100,7 +100,7 @@ def write_h5ad(
 
 
 def has_entry(path: Path, name: str) -> bool:
-    """Return whether uns of a file of AnnData has an entry of this name."""
+    """Return whether uns of an AnnData file has an entry of this name."""
     import h5py
 
     file: Any
@@ -109,7 +109,7 @@ def has_entry(path: Path, name: str) -> bool:
 
 
 def _store(group: Any, name: str, value: Any) -> None:
-    """Write a value into a group of HDF5, over another one, as AnnData documents."""
+    """Write a value into an HDF5 group in AnnData's format, replacing an existing one."""
     import h5py
 
     text = h5py.string_dtype()
@@ -153,7 +153,7 @@ def _check_dense(shape: tuple[int, ...], reading: Reading, name: str) -> None:
 
 
 def _matrix(stored: Any, reading: Reading, name: str) -> Any:
-    """Return a dense array as it is; one of compressed rows or columns dense, if it must be."""
+    """Read a matrix: dense as it is, compressed sparse if allowed, else made dense."""
     if hasattr(stored, "shape"):
         _check_dense(stored.shape, reading, name)
         return stored[()]
@@ -176,7 +176,7 @@ def _index(frame: Any) -> np.ndarray:
 
 
 def _column(stored: Any) -> np.ndarray:
-    """Return a column: an array, or a group of codes and categories, or of values and a mask."""
+    """Read a column: an array, a group of codes and categories, or a group of values and mask."""
     if hasattr(stored, "shape"):
         return stored.asstr()[()] if stored.dtype.kind == "O" else stored[()]
     if "codes" in stored:
@@ -190,7 +190,7 @@ def _column(stored: Any) -> np.ndarray:
 
 
 def check_bed(path: Path, limit: ReadLimit) -> None:
-    """Check PLINK's genotypes: four in a byte, each a number once it is read."""
+    """Check the memory of PLINK's genotypes: four per byte, each a number once read."""
     limit.check(4 * path.stat().st_size * _NUMBER, path.name)
 
 

@@ -1,4 +1,4 @@
-"""Cells of a table that are written otherwise than numbers: limits, thousands, missing values."""
+"""Parse cells that are not plain numbers: detection limits, thousands, missing values."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,19 +7,19 @@ from convexfs.data.readers.options import Reading
 from convexfs.data.text_columns import LIMIT, QUANTITY, THOUSANDS, WITH_UNIT, to_numbers
 from convexfs.errors import InputError, check_choice
 
-#: What people type where there is no number: hyphens and longer ones.
+#: Texts that stand for a missing number: hyphens and dashes.
 _DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
-#: Minus signs and spaces that programs do not read.
+#: Minus signs and spaces that parsers of numbers reject.
 _SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ",
                         "\N{NARROW NO-BREAK SPACE}": " "})  # fmt: skip
-#: First cells that are looked at before all are.
+#: Number of cells that are inspected before the entire column is parsed.
 _LOOKED_AT = 20
-#: How a detection limit is read: as its number, or as a missing value.
+#: How to read a detection limit: as its number, or as a missing value.
 LIMITS = ("value", "missing")
 
 
 def read_cells(frame: Any, reading: Reading) -> Any:
-    """Return a table with columns of numbers where the options of reading make them numbers.
+    """Return a table in which columns are numeric where the reading options allow it.
 
     Texts that `na` lists are missing values in all columns. Dashes in columns of numbers are
     missing values too; among words they may be signs.
@@ -52,7 +52,7 @@ def read_cells(frame: Any, reading: Reading) -> Any:
 
 
 def numbers_left(frame: Any, reading: Reading) -> Any:
-    """Return a table with columns of numbers where text stood only in rows that were left out."""
+    """Convert columns to numbers if text occurred only in rows that were left out."""
     plain, read = number_text(reading), {}
     for name in _text_columns(frame):
         numbers = to_numbers(frame[name].map(plain, na_action="ignore"))
@@ -62,7 +62,7 @@ def numbers_left(frame: Any, reading: Reading) -> Any:
 
 
 def _without_units(frame: Any, reading: Reading) -> Any:
-    """Read numbers with the same unit in all cells, and with signs that only people read."""
+    """Parse numbers that have the same unit in all cells, or unusual minus signs."""
     plain, read = number_text(reading), {}
     others = {reading.target, reading.id, *reading.aside}
     for name in [own for own in _text_columns(frame) if own not in others]:
@@ -87,7 +87,7 @@ def _without_units(frame: Any, reading: Reading) -> Any:
 
 
 def number_text(reading: Reading) -> Callable[[Any], str]:
-    """Return what turns a cell into text that Python reads as a number."""
+    """Return a function that converts a cell to text that Python parses as a number."""
     commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
     return (lambda cell: str(cell).replace(",", ".")) if commas else str
 
@@ -103,7 +103,7 @@ def _check(reading: Reading) -> None:
 
 
 def _number_reader(reading: Reading) -> Callable[[str], str]:
-    """Return what turns the text of a cell into a number's, limits and thousands included."""
+    """Return a function that rewrites a cell as a number, including limits and thousands."""
     plain, mark = number_text(reading), reading.thousands
 
     def read(text: str) -> str:
@@ -117,7 +117,7 @@ def _number_reader(reading: Reading) -> Callable[[str], str]:
 
 
 def _without_listed(frame: Any, reading: Reading) -> Any:
-    """Put missing values for the texts, or the numbers, that the user lists."""
+    """Replace the texts or numbers that the user lists by missing values."""
     import pandas as pd
 
     if not reading.na:

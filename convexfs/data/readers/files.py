@@ -1,8 +1,7 @@
-"""Data files of many formats, each through the library that owns the format.
+"""Read data files of many formats, each by the library for that format.
 
-Tables (csv, tsv, txt, xlsx, parquet, arff) have named columns, one of them the target.
-Containers (npz, mat, libsvm, mtx, h5ad, bed) hold a matrix X and the labels beside it. Where
-names repeat, the copies are numbered.
+Tables (csv, tsv, txt, xlsx, parquet, arff) have named columns, one of them the target. Containers
+(npz, mat, libsvm, mtx, h5ad, bed) hold a matrix X and its labels. Repeated names are numbered.
 """
 
 import os
@@ -28,7 +27,7 @@ from convexfs.data.readers.transposed import with_metadata
 from convexfs.data.sparse import stored_or_dense
 from convexfs.errors import InputError, did_you_mean
 
-#: Code points 0xD800 to 0xDFFF, each half a character of UTF-16, divided by their number.
+#: Surrogates (code points 0xD800 to 0xDFFF): halves of UTF-16 characters.
 _SURROGATES = 0xD800 // 0x800
 
 
@@ -61,7 +60,7 @@ def read_file(path: str | Path, reading: Reading | None = None, name: str | None
 
 
 def read_content(path: Path, reading: Reading, name: str) -> Any:
-    """Read what a file holds: a DataFrame, or arrays by name."""
+    """Read the content of a file: a DataFrame, or arrays by name."""
     suffix = file_suffix(path)
     if suffix is None:
         raise InputError(
@@ -71,7 +70,7 @@ def read_content(path: Path, reading: Reading, name: str) -> Any:
 
 
 def file_suffix(path: str | Path) -> str | None:
-    """Find the suffix of a file if it names a supported format."""
+    """Return the suffix of a file if it names a supported format, else None."""
     lowered = Path(path).name.lower()
     return next((suffix for suffix in _READERS if lowered.endswith(suffix)), None)
 
@@ -97,13 +96,13 @@ def _content(path: Path, suffix: str, name: str, reading: Reading) -> Any:
     except UnicodeDecodeError:
         raise InputError(not_text(path, name)) from None
     except ImportError as error:
-        # pandas names the package only in what led to its own error.
+        # pandas names the missing package only in the cause of its own error.
         package = error.name or getattr(error.__cause__, "name", None) or "convexfs[tables]"
         raise InputError(
             f"{name} needs a package to be read: pip install '{package.replace('_', '-')}' "
             "(or convexfs[tables], which has all of them)"
         ) from None
-    except Exception as error:  # the readers raise whatever their parsers meet
+    except Exception as error:  # Readers raise any exception that their parsers meet.
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
             f"{name} cannot be read as {suffix} ({reason}); check that the file is whole "
@@ -112,7 +111,7 @@ def _content(path: Path, suffix: str, name: str, reading: Reading) -> Any:
 
 
 def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Dataset:
-    """Make a data set of a matrix X, labels and perhaps names, split and ids."""
+    """Make a data set from a matrix X, labels and, if given, names, split and ids."""
     if reading.id is not None or (
         reading.transpose and not isinstance(arrays, matrix_market.TransposedArrays)
     ):
@@ -162,7 +161,7 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
 def _labelled(
     arrays: Mapping[str, Any], reading: Reading, name: str
 ) -> tuple[Mapping[str, Any], Reading]:
-    """Join the labels of another file: arrays of the samples that have one."""
+    """Join labels from another file; return the arrays of the samples that have one."""
     named = "ids" in arrays
     if "X" not in arrays or not (named or isinstance(arrays, matrix_market.TransposedArrays)):
         raise InputError(f"{name} names no samples, so no labels can be joined; leave --labels out")
@@ -177,7 +176,7 @@ def _labelled(
 
 
 def _check_text_arrays(arrays: Mapping[str, Any]) -> None:
-    """Raise for text that Python and pandas would stumble over later: numpy takes any bytes."""
+    """Raise for text that would fail later in Python or pandas, because numpy accepts any bytes."""
     for key, values in arrays.items():
         if values.dtype.kind == "U" and values.size:
             codes = np.ravel(values).astype(values.dtype.newbyteorder("=")).view(np.uint32)
@@ -186,14 +185,14 @@ def _check_text_arrays(arrays: Mapping[str, Any]) -> None:
 
 
 def _listed(names: np.ndarray | None) -> Any:
-    """Names one after the other, whatever the shape they were saved in."""
+    """Return names as a flat list, whatever the shape they were saved in."""
     return None if names is None else np.ravel(names)
 
 
 def _read_parquet(path: Path, reading: Reading) -> Any:
     from pyarrow import parquet
 
-    # pandas gives up on repeated names with a message about its own internals
+    # pandas' message about repeated names is about its internals.
     with parquet.ParquetFile(path) as file:
         table = file.read()
     if len(set(table.column_names)) < table.num_columns:
@@ -267,7 +266,7 @@ _TSV: tuple[_Check, _Reader] = (
 )
 _LIBSVM: tuple[_Check, _Reader] = (memory_estimate.check_libsvm, _read_libsvm)
 _TEXT = {".csv": _CSV, ".tsv": _TSV, ".txt": _TSV}
-#: By suffix, what refuses a file too large to be read, and what reads it.
+#: By suffix: the function that checks the size of a file, and the one that reads it.
 _READERS: dict[str, tuple[_Check, _Reader]] = {
     **{suffix + packed: row for packed in (".gz", ".zst", "") for suffix, row in _TEXT.items()},
     ".xlsx": (memory_estimate.check_workbook, _read_workbook),

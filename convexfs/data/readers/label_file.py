@@ -1,4 +1,4 @@
-"""Classes in a separate file, joined to samples by id."""
+"""Read class labels from a separate file and join them to samples by id."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,14 +15,14 @@ from convexfs.errors import InputError
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
 _NAMED_AT_MOST = 5
-#: What columns of ids are often called.
+#: Usual names of id columns.
 ID_NAMES = frozenset({"id", "ids", "sample", "sample_id", "sampleid", "sample id", "patient",
                       "patient_id", "subject", "subject_id", "barcode", "iid"})  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Labels of samples from another file.
+    """Labels of samples, read from another file.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Joined:
 def join_labels(
     ids: Sequence[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
 ) -> Joined:
-    """Find the classes of samples by their ids; say which samples and labels are alone.
+    """Join labels to samples by id; report samples and labels without a partner.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def join_labels(
 
 
 def _file_stems(names: Iterable[str], known: set[str]) -> list[str | None]:
-    """Return the known name that each file name has without folders and suffixes, or None.
+    """Match file names to known ids without folders and suffixes; None if there is no match.
 
     >>> _file_stems(["/data/S01.sorted.bam", "S02"], {"S01"})
     ['S01', None]
@@ -104,7 +104,7 @@ def _file_stems(names: Iterable[str], known: set[str]) -> list[str | None]:
 
 
 def in_order(n_samples: int, reading: Reading, name: str) -> Joined:
-    """Take the labels of samples that have no names as they stand: one a sample."""
+    """Return the labels of samples without ids in file order, one per sample."""
     path, table, column = _label_table(str(reading.labels), reading)
     columns = [str(each) for each in table.columns]
     target = target_column(columns, column or (columns[0] if len(columns) == 1 else None), path)
@@ -125,7 +125,7 @@ def target_column(
     hint: str = "",
     likely: Sequence[str] = (),
 ) -> str:
-    """Return the column with the classes: the one asked for, or one that is usually called so.
+    """Return the target column: the requested one, or one with a usual name.
 
     Where there is none, the error names those that are `likely` to hold classes, and `hint`.
     """
@@ -164,7 +164,7 @@ def check_ids(column: Any, called: str, name: str) -> None:
 
 
 def _label_column(spec: str, own: str, reading: Reading, known: Sequence[str]) -> Any:
-    """Read FILE or FILE:COLUMN as a table by id: classes, then columns of groups and batches."""
+    """Read FILE or FILE:COLUMN as a table by id: classes, then group and batch columns."""
     path, table, column = _label_table(spec, reading)
     usual = [c for c in table.columns if c == own] + [
         c for c in table.columns if c.lower() in ID_NAMES
@@ -194,7 +194,7 @@ def label_file(spec: str) -> tuple[str, str | None]:
 
 
 def _label_table(spec: str, reading: Reading) -> tuple[str, Any, str | None]:
-    """Read FILE or FILE:COLUMN: the path, the table, and the column asked for."""
+    """Read FILE or FILE:COLUMN; return the path, the table and the requested column."""
     from convexfs.data.readers.files import read_content
 
     path, column = label_file(spec)

@@ -1,8 +1,7 @@
-"""MATLAB files, read in a separate process: damaged ones end the process that reads them.
+"""Read MATLAB files in a separate process, because damaged files can crash the reader.
 
-scipy's reader trusts the sizes that a file declares. So it runs in a child, which may take
-no more memory than is allowed for reading and sends what it found through a pipe; if it is
-ended, this process goes on.
+scipy's reader trusts the sizes that a file declares. So it runs in a child process whose memory is
+limited and which returns its results through a pipe. If the child crashes, this process continues.
 """
 
 import gzip
@@ -22,17 +21,17 @@ from convexfs.data.readers.memory_limit import ReadLimit, size_text
 from convexfs.errors import InputError
 
 _NUMBER = 8
-#: Reading may hold a matrix as it is stored and as it becomes, and Python and scipy themselves.
+#: Memory of the child: a matrix as stored and as converted, and Python with scipy.
 _COPIES, _OVERHEAD = 2, 10**8
 _CHILD = "from convexfs.data.readers.matlab import send; send()"
 _SPARSE, _STRUCTURE = "sparse matrix", "structure"
-#: Stands between the name of a variable and that of its part; no name of MATLAB has it.
+#: Separator between a variable's name and the name of its part; no MATLAB name contains it.
 _PART = "/"
 _V73 = "is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
 
 
 def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
-    """Return the arrays of a file by name, without its sparse matrices and structures.
+    """Return the arrays of a file by name; sparse matrices and structures are left out.
 
     Raises
     ------
@@ -72,8 +71,8 @@ def read_variables(path: Path, limit: ReadLimit) -> dict[str, Any]:
 
 
 def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return arrays by name, and the kinds of the variables that are none."""
-    path.open("rb").close()  # a missing or unreadable file raises the usual error
+    """Return arrays by name, and the types of the variables that are not arrays."""
+    path.open("rb").close()  # A missing or unreadable file raises the usual error.
     words = [sys.executable, "-P", "-c", _CHILD, os.fspath(path), str(int(limit.bytes))]
     search = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
     child = subprocess.run(
@@ -82,7 +81,7 @@ def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray],
     reply = io.BytesIO(child.stdout)
     try:
         said = json.loads(reply.readline())
-    except ValueError:  # it was ended before it could say anything
+    except ValueError:  # The child ended before it could write its result.
         raise ValueError("it ends the process that reads it: its sizes are damaged") from None
     limit.check(said.get("needed", 0), path.name)
     if "beyond" in said:
@@ -101,14 +100,14 @@ def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray],
 
 
 def send() -> None:
-    """Read the file that the command line names, and write what is in it to standard output."""
+    """Read the file named on the command line, and write its content to standard output."""
     path, allowed = sys.argv[1], int(sys.argv[2])
     pipe = sys.stdout.buffer
     try:
         said, arrays = _read(path, allowed)
     except MemoryError:
         said, arrays = {"beyond": True}, []
-    except Exception as error:  # scipy's reader raises whatever it meets
+    except Exception as error:  # scipy's reader raises any exception.
         unread = " ".join(str(error).split()) or type(error).__name__
         said, arrays = {"unread": unread, "v73": isinstance(error, NotImplementedError)}, []
     pipe.write(json.dumps(said).encode() + b"\n")
@@ -117,7 +116,7 @@ def send() -> None:
 
 
 def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """Return what there is to say, and the arrays in the order of its names."""
+    """Return a description of the variables, and their arrays in the same order."""
     from scipy.io.matlab import loadmat, whosmat
 
     _hold_memory(allowed)
@@ -141,7 +140,7 @@ def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
 
 
 def _parts(value: Any, kind: str) -> dict[str, np.ndarray]:
-    """Return the arrays that a sparse matrix or a single structure is made of."""
+    """Return the arrays that represent a sparse matrix or a single structure."""
     if kind == _SPARSE:
         columns = sparse.csc_array(value)
         parts = {part: getattr(columns, part) for part in ("data", "indices", "indptr")}
@@ -153,13 +152,13 @@ def _parts(value: Any, kind: str) -> dict[str, np.ndarray]:
 
 
 def _hold_memory(allowed: int) -> None:
-    """Have the system refuse this process more than reading may take, where it can."""
+    """Limit the memory of this process, if the system supports it."""
     try:
         import resource
 
         in_use = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    except (ImportError, OSError):  # Linux only
+    except (ImportError, OSError):  # This works on Linux only.
         return
     limits = [x for x in (soft, hard) if x != resource.RLIM_INFINITY]
     limits.append(in_use + _OVERHEAD + _COPIES * allowed)
@@ -167,17 +166,17 @@ def _hold_memory(allowed: int) -> None:
 
 
 def _uncelled(value: Any) -> Any:
-    # a cell array of texts arrives as an array of one-element arrays
+    # A cell array of texts arrives as an array of one-element arrays.
     if not isinstance(value, np.ndarray) or value.dtype.kind != "O":
         return value
     try:
         return np.array([cell.squeeze()[()] for cell in value.ravel()])
-    except (AttributeError, ValueError):  # cells of many sizes, or with no arrays inside
+    except (AttributeError, ValueError):  # The cells have different sizes, or contain no arrays.
         return value
 
 
 def _kind(value: Any) -> str | None:
-    """Return what a variable is, if it is no array of numbers or text."""
+    """Return the type of a variable that is not an array of numbers or text."""
     if sparse.issparse(value):
         return _SPARSE
     if not isinstance(value, np.ndarray) or value.dtype.kind == "V":

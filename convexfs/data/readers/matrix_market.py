@@ -1,4 +1,4 @@
-"""Matrix Market files, with the names that single-cell tools write beside them."""
+"""Read Matrix Market files, and the name files that single-cell tools write beside them."""
 
 from pathlib import Path
 from typing import Any
@@ -10,25 +10,25 @@ from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading
 from convexfs.data.sparse import stored_or_dense
 
-#: Bytes that an entry takes while it is read: a row, a column, a value, and all of it again.
+#: Peak bytes per entry: row, column and value, twice.
 _ENTRY = 48
-#: Bytes that a byte of text takes as names.
+#: Peak bytes per byte of a name file.
 _TEXT = 4
-#: What the files with the names of columns (cells) and rows (genes) are called.
+#: Usual names of the files with column names (cells) and row names (genes).
 _SAMPLES, _FEATURES = ("barcodes.tsv",), ("features.tsv", "genes.tsv")
 
 
 class TransposedArrays(dict[str, Any]):
-    """Arrays by name, whose reader has put samples into rows."""
+    """Arrays by name, already transposed so that samples are rows."""
 
 
 def check_market(path: Path, limit: ReadLimit) -> None:
-    """Check a Matrix Market file by the number of entries that it declares."""
+    """Check the memory of a Matrix Market file by its declared number of entries."""
     limit.check(_ENTRY * _sizes(path)[2], path.name)
 
 
 def read_market(path: Path, reading: Reading) -> TransposedArrays:
-    """Read a matrix whose rows are samples; its columns, if names beside it or the user say so."""
+    """Read a matrix with samples in rows; transpose it if the name files or the user say so."""
     from scipy.io import mmread
 
     rows, columns, _ = _sizes(path)
@@ -50,7 +50,7 @@ def read_market(path: Path, reading: Reading) -> TransposedArrays:
 
 
 def _sizes(path: Path) -> tuple[int, int, int]:
-    """Rows, columns and entries, from the first line that is no comment."""
+    """Return rows, columns and entries, from the first line that is not a comment."""
     with open_decompressed(path) as file:
         if not file.readline(200).lower().startswith(b"%%matrixmarket matrix"):
             raise ValueError("it does not begin as a Matrix Market file does")
@@ -65,7 +65,7 @@ def _sizes(path: Path) -> tuple[int, int, int]:
 
 
 def _names(path: Path, called: tuple[str, ...], column: int, limit: ReadLimit) -> Any:
-    """Read the names from a file beside the matrix, from this column if it has several."""
+    """Read names from a file beside the matrix, from this column if it has several."""
     for name in called:
         for beside in (path.with_name(name), path.with_name(f"{name}.gz")):
             if beside.is_file():

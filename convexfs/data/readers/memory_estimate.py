@@ -17,9 +17,9 @@ import numpy as np
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.errors import InputError
 
-#: Measured peaks of the readers, in bytes: what a cell, a column and a byte of text take.
+#: Measured peak bytes of the readers: per cell, per column and per byte of text.
 _CELL, _COLUMN, _TEXT = 32, 1000, 2
-#: scipy makes a Python object of every cell of an arff file.
+#: scipy makes a Python object for every cell of an arff file.
 _ARFF_CELL = 100
 _NUMBER = 8
 _BLOCK = 2**22
@@ -27,12 +27,12 @@ _MAT_HEADER = 128
 _MAT_COMPRESSED = 15
 _ORDERS: dict[bytes, Literal["little", "big"]] = {b"IM": "little", b"MI": "big"}
 _GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-#: Largest window that unpacking may hold; that of `zstd --ultra -22`.
+#: Largest decompression window; that of `zstd --ultra -22`.
 _WINDOW = 2**27
 
 
 def open_decompressed(path: Path) -> Any:
-    """Open a file for reading its bytes, unpacked as they are read."""
+    """Open a file for reading, decompressed on the fly."""
     with path.open("rb") as file:
         magic = file.read(4)
     if magic.startswith(_GZIP):
@@ -50,7 +50,7 @@ def open_decompressed(path: Path) -> Any:
 
 
 def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
-    """Check csv and tsv: cells are rows times names in the header, however short the rows."""
+    """Check csv and tsv: cells are rows times header names, however short the rows are."""
     size = rows = 0
     columns, in_header = 1, True
     for block in _unpacked(path):
@@ -66,7 +66,7 @@ def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
 
 
 def check_arff(path: Path, limit: ReadLimit) -> None:
-    """Check arff, whose cells are all written out."""
+    """Check arff, which writes out all cells."""
     _check_written(path, limit, b",", _ARFF_CELL)
 
 
@@ -76,7 +76,7 @@ def check_libsvm(path: Path, limit: ReadLimit) -> None:
 
 
 def check_npz(path: Path, limit: ReadLimit, held: BinaryIO | None = None) -> None:
-    """Check npz by the headers inside the archive at a path, or in a file already open."""
+    """Check npz by the headers in the archive, given as a path or an open file."""
     needed = 0
     with zipfile.ZipFile(held or path) as archive:
         for member in archive.infolist():
@@ -86,7 +86,7 @@ def check_npz(path: Path, limit: ReadLimit, held: BinaryIO | None = None) -> Non
 
 
 def check_mat(path: Path, limit: ReadLimit) -> None:
-    """Check mat by what its compressed parts hold; its shapes are checked as it is read."""
+    """Check mat by the size of its decompressed parts; shapes are checked during reading."""
     for unpacked in _mat_bytes(path):
         limit.check(unpacked, path.name)
 
@@ -104,7 +104,7 @@ def check_parquet(path: Path, limit: ReadLimit) -> None:
 
 
 def check_workbook(path: Path, limit: ReadLimit) -> None:
-    """Check xlsx by what the sheets in its archive unpack to."""
+    """Check xlsx by the decompressed size of its sheets."""
     with zipfile.ZipFile(path) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
     limit.check(_TEXT * unpacked, path.name)
@@ -141,7 +141,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 
 def _npy_bytes(file: Any) -> int:
-    """Return the bytes of the array behind this header, its numbers as wide as they become."""
+    """Return the bytes of the array behind this header, after conversion of its numbers."""
     version = np.lib.format.read_magic(file)
     readers: dict[tuple[int, int], Callable[..., Any]] = {
         (1, 0): np.lib.format.read_array_header_1_0
@@ -152,7 +152,7 @@ def _npy_bytes(file: Any) -> int:
 
 
 def _mat_bytes(path: Path) -> Iterator[int]:
-    """Yield the bytes of a version 5 file so far, as its compressed elements are unpacked."""
+    """Yield the running total of bytes while the elements of a version 5 file are decompressed."""
     unpacked = 0
     with path.open("rb") as file:
         order = _ORDERS.get(file.read(_MAT_HEADER)[-2:])
@@ -169,7 +169,7 @@ def _mat_bytes(path: Path) -> Iterator[int]:
 
 
 def _inflated(file: BinaryIO, size: int) -> Iterator[int]:
-    """Yield the lengths of what `size` compressed bytes unpack to, block by block."""
+    """Yield the lengths of decompressed blocks of `size` compressed bytes."""
     inflate = zlib.decompressobj()
     while size > 0 and (packed := file.read(min(size, _BLOCK))):
         size -= len(packed)

@@ -17,7 +17,7 @@ from convexfs.errors import InputError, check_number
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
-#: Where Linux says how much memory the processes of a container may take together.
+#: Files in which Linux reports the memory limit of a container.
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -27,13 +27,13 @@ _UNKNOWN_MEMORY = 8 * 10**9
 
 @dataclass(frozen=True)
 class ReadLimit:
-    """The bytes that reading may take, and who says so."""
+    """The bytes that reading may take, and the source of this limit."""
 
     bytes: float
     origin: str
 
     def check(self, needed: float, what: str, cure: str = "keep fewer rows or columns") -> None:
-        """Raise if `what` needs more bytes than there may be."""
+        """Raise if `what` needs more bytes than allowed."""
         if needed > self.bytes:
             raise InputError(
                 f"{what} would need {size_text(needed)} of memory, more than the "
@@ -42,7 +42,7 @@ class ReadLimit:
             )
 
 
-#: What holds inside :func:`default_limit`; None for half of the memory.
+#: Limit set by :func:`default_limit`; None means half of the memory.
 _DEFAULT: list[str | float | None] = [None]
 
 
@@ -58,7 +58,7 @@ def default_limit(asked: str | float | None) -> Iterator[None]:
 
 
 def read_limit(asked: str | float | None = None) -> ReadLimit:
-    """Return the limit asked for, in bytes or as in "4GB"; by default half of the memory."""
+    """Return the requested limit, in bytes or such as "4GB"; default: half of the memory."""
     asked = _DEFAULT[-1] if asked is None else asked
     if asked is None:
         return ReadLimit(machine_memory() / 2, "half of this machine's memory")
@@ -74,26 +74,26 @@ def read_limit(asked: str | float | None = None) -> ReadLimit:
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory this process could have if it were alone."""
+    """Return the bytes of memory that this process could use at most."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not on Windows
+    except (AttributeError, OSError, ValueError):  # sysconf does not exist on Windows.
         return _UNKNOWN_MEMORY
     for file in _CONTAINER_LIMITS:
         try:
             memory = min(memory, int(file.read_text()))
-        except (OSError, ValueError):  # another version of the kernel, or "max"
+        except (OSError, ValueError):  # The kernel has another version, or the limit is "max".
             continue
     return memory
 
 
 def size_text(count: float) -> str:
-    """Write bytes as people say them.
+    """Format a number of bytes with its unit.
 
     >>> size_text(3.21e10)
     '32.1 GB'
     """
-    count = min(count, 1e18)  # integers may be beyond what a float can hold
+    count = min(count, 1e18)  # Integers may be too large for a float.
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Options of reading a file, and the notes that a reader adds."""
+"""Options of reading a file, and the notes that readers report."""
 
 import os
 from collections import Counter
@@ -8,8 +8,8 @@ from typing import Any
 
 from convexfs.data.readers.memory_limit import ReadLimit, read_limit
 
-#: Values of options of the command, listed where nothing heavy is imported: ways to scale
-#: features, to fill missing values (with what is reported), and to compare them.
+#: Values of command-line options, in a module without heavy imports: scalings, imputations with
+#: their report texts, and ways to compare missing values.
 SCALE_NAMES = ("zscore", "minmax", "none")
 IMPUTATIONS = {
     "none": "",
@@ -20,13 +20,13 @@ MISSING_RULES = ("hybrid", "class", "observed", "error")
 
 
 def _word(help: str, metavar: str = "") -> dict[str, str]:
-    """Return the metadata of an option that specs and the command have too."""
+    """Return the metadata of an option that data specs and the command line have too."""
     return {"help": help, "metavar": metavar}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """Options of reading data: parameters of ``load``, which says what they mean.
+    """Options of reading data; ``load`` documents them.
 
     Those with a help text are also options of ``convexfs select`` and words of a spec.
     """
@@ -87,13 +87,13 @@ class ReadOptions:
     read_limit: str | float | None = None
 
 
-#: Options of ``convexfs select`` and words of a spec.
+#: Options that ``convexfs select`` and data specs share.
 WORDS = {option.name: option for option in fields(ReadOptions) if "help" in option.metadata}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(ReadOptions):
-    """Options of reading a file; None means: infer it, and report what was inferred in `told`.
+    """Options of reading a file; None means: infer the value and report it in `told`.
 
     Attributes
     ----------
@@ -107,13 +107,13 @@ class Reading(ReadOptions):
     told: list[str] = field(default_factory=list)
 
     def tell(self, sentence: str) -> None:
-        """Say what was recognised, once."""
+        """Record a note about an inference, once."""
         if sentence not in self.told:
             self.told.append(sentence)
 
 
 def distinct_names(names: Sequence[Any], tell: Callable[[str], None] | None = None) -> list[str]:
-    """Make repeated names distinct by numbers, such as probes of one gene.
+    """Make repeated names, such as probes of one gene, distinct by numbers.
 
     >>> distinct_names(["g", "h", "g"])
     ['g', 'h', 'g#2']

@@ -1,4 +1,4 @@
-"""From a table as a lab has it to samples and classes: ids, labels, orientation."""
+"""Convert a table to samples and classes: find ids, labels and orientation."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,16 +16,16 @@ from convexfs.data.text_columns import QUANTITY
 from convexfs.data.validation import near_column
 from convexfs.errors import InputError
 
-#: Rows from which distinct integers are hardly measurements.
+#: With more rows, distinct integers are taken for ids, not measurements.
 _NUMBERED = 8
-#: Share of decimals above which a column of text is one of numbers, some of them spoilt.
+#: A text column with a larger share of decimals is taken for numbers with some bad cells.
 _DECIMALS = 0.5
-#: Rows that a word stands in, on average, if it is a class.
+#: Average rows per distinct word in a column that may hold classes.
 _ROWS_A_CLASS = 4
 
 
 def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
-    """Make a data set of a DataFrame: one column the classes, perhaps one the ids.
+    """Make a data set from a DataFrame: one column holds the classes, another perhaps the ids.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
 
 @contextmanager
 def _rows_counted(left_out: int) -> Iterator[None]:
-    """Say in what a number of a row is counted, where some rows were left out."""
+    """Explain how rows are counted in messages if some rows were left out."""
     try:
         yield
     except InputError as error:
@@ -92,7 +92,7 @@ def _rows_counted(left_out: int) -> Iterator[None]:
 
 
 def _with_target(frame: Any, target: str, reading: Reading) -> Any:
-    """Leave out the rows that have no target, and say so; without any, all stay to be refused."""
+    """Leave out rows without a target and report it; if all lack one, leave out none."""
     known = frame[target].notna().to_numpy()
     left_out = int((~known).sum())
     if left_out in (0, len(frame)):
@@ -102,13 +102,13 @@ def _with_target(frame: Any, target: str, reading: Reading) -> Any:
 
 
 def _of_few_words(frame: Any) -> list[str]:
-    """Name the columns that may hold classes: some words, each in several rows."""
+    """Return the columns that may hold classes: few distinct words, each in several rows."""
     words = (column for column in frame.columns if _is_text(frame[column]))
     return [c for c in words if 2 <= frame[c].nunique() <= len(frame) / _ROWS_A_CLASS]
 
 
 def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
-    """Find the column that names the samples: the one asked for, or one that plainly does."""
+    """Find the id column of the samples: the requested one, or one that is clearly an id."""
     others = {reading.target, *_listed(reading.drop), *reading.aside}
     columns = [column for column in frame.columns if column not in others]
     if reading.id is not None:
@@ -137,7 +137,7 @@ def _known(column: str, columns: Sequence[str], name: str) -> str:
 
 
 def _names_rows(column: Any) -> bool:
-    """Whether a column has a different text or integer in each of at least three rows."""
+    """Return whether all values of a column are distinct texts or integers (three rows or more)."""
     if len(column) < 3 or (column.dtype.kind not in "iuOT" and not _is_text(column)):
         return False
     return bool(column.notna().all() and column.is_unique)
@@ -150,7 +150,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _is_words(column: Any) -> bool:
-    """Tell whether a column is text of which at most half the cells are fractions like 1.5."""
+    """Return whether a column is text in which at most half of the cells are decimals."""
     import pandas as pd
 
     if not _is_text(column):
@@ -160,7 +160,7 @@ def _is_words(column: Any) -> bool:
 
 
 def _are_quantities(column: Any) -> bool:
-    """Whether most texts begin as dates, times and quantities with units do."""
+    """Return whether most texts begin like dates, times or quantities with units."""
     return bool(column.str.match(QUANTITY).mean() > _DECIMALS)
 
 

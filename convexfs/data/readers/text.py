@@ -19,43 +19,43 @@ from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.errors import InputError
 
-#: Separators, by what they are called.
+#: Names of the separators.
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
 _WORDS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|"}
-#: What is looked at to recognise a format: so many lines, at least and at most so many bytes.
+#: Lines to inspect for the format, and least and most bytes of them.
 _LINES, _LEAST, _MOST = 200, 2**16, 2**27
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-#: Files of other formats by how they begin: what they are, and what to do.
+#: Other file formats by their first bytes: name, and what to do.
 _OTHERS = {
     b"PK\x03\x04": "a zip archive, as Excel's workbooks are: if it is one, name it {}.xlsx",
     b"\xd0\xcf\x11\xe0": "a workbook of an old Excel: save it as {}.xlsx",
     b"PAR1": "a parquet file: name it {}.parquet",
     b"\x89HDF": "an HDF5 file: name it {}.h5ad if it is AnnData's",
 }
-#: What is not UTF-8 is nearly always this, which Excel writes.
+#: Text that is not UTF-8 is nearly always in this encoding, which Excel writes.
 _OTHER_ENCODING = "cp1252"
 _COMMENTS = ("#", "!")
 _WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
-#: Cells that say that there is no value, beside those that pandas knows.
+#: Cells that mean a missing value, beside those that pandas knows.
 MISSING = ("?", ".", "n.a.", "missing")
-#: Columns from which numbers are read all at once: pandas takes a while over each column.
+#: Tables with more columns are parsed in one pass, because pandas is slow per column.
 _WIDE = 20_000
-#: Columns from which that is the only way.
+#: Tables with more columns can be parsed in one pass only.
 _TOO_WIDE = 500_000
-#: Columns of text, such as classes and identifiers, that a wide table may have.
+#: Most text columns, such as classes and ids, in a wide table.
 _TEXT_COLUMNS = 20
-#: What the column of row names is called if the table does not say.
+#: Name of the column of row names if the table has none.
 ROW_NAMES = "id"
 
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a table is written.
+    """Format of a text table: separator, decimal mark, encoding and lines before the header.
 
     Attributes
     ----------
@@ -74,13 +74,13 @@ class TextFormat:
 
 
 def check_separated(path: Path, limit: ReadLimit, usual: str = ",") -> None:
-    """Check the size of a table of text, whatever separates its cells."""
+    """Check the memory of a text table, for any separator."""
     form, _ = detect_format(path, Reading(limit=limit), usual)
     memory_estimate.check_separated(path, limit, form.separator.encode())
 
 
 def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
-    """Read a table of text as a DataFrame.
+    """Read a text table as a DataFrame.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
 
 
 def detect_format(path: Path, reading: Reading, usual: str) -> tuple[TextFormat, list[str]]:
-    """Find out how a table is written; return that and its first lines, comments left out."""
+    """Detect the format of a text table; return it and the first lines without comments."""
     start = _start(path, reading.limit)
     encoding = reading.encoding or _encoding(start, path)
     try:
@@ -132,7 +132,7 @@ def detect_format(path: Path, reading: Reading, usual: str) -> tuple[TextFormat,
 
 
 def _first_line(lines: Sequence[str]) -> tuple[int, str]:
-    """Return where the header is, and what the lines of comment before it begin with."""
+    """Return the index of the header, and the prefix of the comment lines before it."""
     comment = ""
     for i, line in enumerate(lines):
         if line.strip(" ") and not line.startswith(comment or _COMMENTS):
@@ -165,7 +165,7 @@ def _tell(reading: Reading, form: TextFormat, usual: str) -> None:
 
 
 def _start(path: Path, limit: ReadLimit) -> bytes:
-    """Return the beginning of a file: enough lines to know it by, or all of it."""
+    """Return the beginning of a file, with enough lines to detect its format."""
     blocks, size, lines = [], 0, 0
     with open_decompressed(path) as file:
         while size < _LEAST or (lines < 4 and size < _MOST):
@@ -175,7 +175,7 @@ def _start(path: Path, limit: ReadLimit) -> bytes:
             blocks.append(block)
             size, lines = size + len(block), lines + block.count(b"\n") + block.count(b"\r")
             limit.check(2 * size, f"{path.name}, with few lines in so much text,")
-        # The last line goes on.
+        # The last line is incomplete.
         start = b"".join(blocks)
     end = max(start.rfind(b"\n"), start.rfind(b"\r"))
     return start[: end + 1] if end > 0 and start[:2] not in _MARKS else start
@@ -196,7 +196,7 @@ def _encoding(start: bytes, path: Path) -> str:
 
 
 def _separator(lines: Sequence[str], usual: str) -> str:
-    """Find the separator by which most lines have as many cells as the first."""
+    """Return the separator that gives most lines as many cells as the first."""
     agreeing: dict[str, tuple[float, int]] = {}
     for mark in (mark for mark in SEPARATORS if mark in lines[0]):
         widths = [len(cells) for cells in csv.reader(lines, delimiter=mark)]
@@ -204,7 +204,7 @@ def _separator(lines: Sequence[str], usual: str) -> str:
         same = [width == header for width in rows]
         if header == 1 or (mark == " " and agreeing):
             continue
-        if rows and min(rows) == max(rows) == header + 1:  # row names without a heading
+        if rows and min(rows) == max(rows) == header + 1:  # Row names have no heading.
             same = [True]
         agreeing[mark] = (sum(same) / max(len(same), 1), header)
     if usual in agreeing and agreeing[usual][0] >= max(
@@ -225,14 +225,14 @@ def _decimal(lines: Sequence[str], separator: str) -> str:
 
 
 def _header(lines: list[str], form: TextFormat, name: str, reading: Reading) -> list[str]:
-    """Return the names of all columns: distinct, and none empty but for a column of row names."""
+    """Return distinct column names; only a column of row names may be empty."""
     rows = list(csv.reader(lines, delimiter=form.separator))
     names, body = [cell.strip() for cell in rows[0]], [row for row in rows[1:] if row]
     others = [mark for mark in SEPARATORS if mark != form.separator and mark in names[0]]
     if len(names) == 1 and others and reading.sep is not None:
         raise InputError(f"{name} is not separated by {form.separator!r}; leave the separator out")
     if body and all(len(row) == len(names) + 1 for row in body) and _row_names(body):
-        names = ["", *names]  # as R writes a table with row names
+        names = ["", *names]  # R writes tables with row names this way.
     if names[0] == "" and len(names) > 1 and (not body or _row_names(body)):
         names[0] = _unused(ROW_NAMES, names)
         reading.tell(f"the first column has no name, and is called '{names[0]}'")
@@ -247,13 +247,13 @@ def _header(lines: list[str], form: TextFormat, name: str, reading: Reading) -> 
 
 
 def _may_be_header(row: Sequence[str], width: int) -> bool:
-    """Whether these cells are as many different names, and no numbers."""
+    """Return whether these cells are distinct names and not numbers."""
     names = [cell.strip() for cell in row]
     return len(set(names)) == width == len(names) and not any(not n or is_number(n) for n in names)
 
 
 def _row_names(body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first cells name their rows: all different, and words or numbered."""
+    """Return whether the first cells are row names: all different, and words or numbered."""
     first = [row[0].strip() for row in body]
     if len(set(first)) < len(first):
         return False
@@ -278,7 +278,7 @@ def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) ->
                 sep=form.separator,
                 decimal=form.decimal,
                 encoding=form.encoding,
-                # The header's own names go: pandas counts its lines otherwise than csv does.
+                # Replace the header's names, because pandas and csv count its lines differently.
                 skiprows=form.skipped,
                 header=0,
                 names=list(names),
@@ -300,13 +300,13 @@ def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) ->
 
 
 def _to_the_last_digit(version: str) -> dict[str, Any]:
-    """Return what pandas must be asked for to read numbers exactly; from 3.1 on it does so."""
+    """Return the pandas option that reads numbers exactly; from 3.1 on it is the default."""
     major, minor = map(int, version.split(".")[:2])
     return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
 
 
 def _header_lines(path: Path, form: TextFormat) -> int:
-    """Return how many lines the header takes: more than one if a name has a line break."""
+    """Return the number of lines of the header, more than one if a name has a line break."""
     with _lines(path, form) as file:
         reader = csv.reader(islice(file, form.skipped, None), delimiter=form.separator)
         next(reader, None)
@@ -318,7 +318,7 @@ def _lines(path: Path, form: TextFormat) -> Any:
 
 
 def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> Any:
-    """Read a table of numbers but for some columns; return None if it is something else."""
+    """Parse a wide numeric table in one pass; return None if it has too many text columns."""
     import pandas as pd
 
     skipped = form.skipped + _header_lines(path, form)
@@ -356,7 +356,7 @@ def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> Any:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a number with a decimal point."""
+    """Return whether a cell is a number with a decimal point."""
     try:
         float(cell)
     except ValueError:

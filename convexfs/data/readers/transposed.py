@@ -1,4 +1,4 @@
-"""Tables whose samples are columns: values turned, and columns about the features kept apart."""
+"""Transpose tables whose samples are columns, and keep metadata columns of the features."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +11,13 @@ from convexfs.data.readers.cells import number_text
 from convexfs.data.readers.options import Reading
 from convexfs.data.readers.text import ROW_NAMES, is_number
 
-#: Rows and columns that are looked at to see whether samples are columns.
+#: Rows and columns to inspect for the orientation.
 _LOOKED_AT = 50
-#: Share of words above which a column describes the rows.
+#: A column with a larger share of words describes the rows.
 _MOSTLY = 0.5
-#: Samples that a table must have beside the columns about its features.
+#: Fewest samples beside the metadata columns of the features.
 _LEAST_SAMPLES = 2
-#: Columns about genes that may hold numbers, as featureCounts, cBioPortal and GEO call them.
+#: Metadata columns about genes that may be numeric, as in featureCounts, cBioPortal and GEO.
 _ABOUT_FEATURES = frozenset({
     "entrez_gene_id", "entrez", "entrezid", "entrez_id", "chr", "chrom", "chromosome", "start",
     "end", "strand", "length", "gene_length", "position", "pos", "gene_id", "ncbi_id",
@@ -27,7 +27,7 @@ Metadata = Mapping[str, Sequence[str]]
 
 
 def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
-    """Turn rows into columns: the first column names the features, the header the samples.
+    """Transpose a table: the first column has feature names, the header has sample names.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
 
 
 def with_metadata(data: Dataset, rows: Sequence[str], metadata: Metadata) -> Dataset:
-    """Add to a data set what a turned table says of its features, whose rows these names are."""
+    """Add the metadata of a transposed table to the features of a data set."""
     if not metadata:
         return data
     places = {name: i for i, name in enumerate(rows)}
@@ -67,7 +67,7 @@ def with_metadata(data: Dataset, rows: Sequence[str], metadata: Metadata) -> Dat
 
 
 def transposition_hint(frame: Any, target: str | None) -> str:
-    """End an error message with how to turn a table whose samples seem to be columns.
+    """Return a hint on how to transpose a table whose samples seem to be columns.
 
     Then the target is the name of a row; or a row of words is among rows of numbers, and every
     column is mixed.
@@ -87,7 +87,7 @@ def transposition_hint(frame: Any, target: str | None) -> str:
 
 
 def _first_sample(frame: Any) -> int:
-    """Return the position of the first column of values: those before it describe features."""
+    """Return the index of the first column of values; columns before it describe features."""
     first, last = 1, frame.shape[1] - _LEAST_SAMPLES
     if last < 1 or _words(frame.iloc[:, -1]) > _MOSTLY:
         return first
@@ -100,13 +100,13 @@ def _first_sample(frame: Any) -> int:
 
 
 def _words(column: Any) -> float:
-    """Return the share of words among the known cells of a column."""
+    """Return the share of words among the non-missing cells of a column."""
     cells = column.dropna()
     return float(cells.map(_is_word).mean()) if len(cells) else 0.0
 
 
 def _columns(values: Any, reading: Reading) -> Any:
-    """Return rows as columns, as numbers where all cells are numbers."""
+    """Return the rows as columns, numeric if all cells are numbers."""
     import pandas as pd
 
     if all(pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes):

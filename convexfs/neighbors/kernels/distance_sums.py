@@ -13,15 +13,15 @@ import numpy as np
 
 from convexfs.kernels import INNER, compiled
 
-#: Features whose terms are summed before they are added to those of others.
+#: Features whose terms are summed before they are added to the total.
 _FEATURES = 128
-#: Rows and columns of a tile of distances, which then stays in the L2 cache.
+#: Rows and columns of a tile of distances that stays in the L2 cache.
 _SIDE = 128
-#: Features a sweep: the running sum is loaded and stored once for them.
+#: Features per sweep: the running sum is loaded and stored once per sweep.
 _SWEEP = 4
-#: Samples whose values lie in one line of the cache.
+#: Samples whose values fit one cache line.
 _LINE = 8
-#: Features whose float32 terms are summed in any order, and float32 numbers in a register.
+#: Features per float32 sum in any order, and float32 numbers per register.
 ROUGH_FEATURES = 512
 _REGISTER = 16
 
@@ -40,7 +40,7 @@ def add_later(X, start, stop, squared, out):
 
 @compiled()
 def add_between(some, rows, squared, out):
-    """Add the distances of some rows from other rows to `out`."""
+    """Add the distances between some rows and other rows to `out`."""
     for first in range(0, some.shape[1], _FEATURES):
         values = by_feature(some[:, first : first + _FEATURES])
         others = by_feature(rows[:, first : first + _FEATURES])
@@ -52,7 +52,7 @@ def add_between(some, rows, squared, out):
 
 @compiled()
 def mirror(out):
-    """Write below the diagonal what is above it."""
+    """Copy the upper triangle to the lower one."""
     n = len(out)
     for row in range(0, n, _SIDE):
         for column in range(0, row + _SIDE, _SIDE):
@@ -63,7 +63,7 @@ def mirror(out):
 
 @compiled(**INNER)
 def by_feature(rows):
-    """Copy with a row for each feature, and rows of zeros until the last sweep is full."""
+    """Transpose to one row per feature, padded with zeros to full sweeps."""
     n, width = rows.shape
     out = np.zeros((width + -width % _SWEEP, n))
     for first in range(0, n, _LINE):
@@ -77,7 +77,7 @@ def by_feature(rows):
 
 @compiled(**INNER)
 def add_tile(values, row, others, column, squared, half, lines):
-    """Add the distances of samples from `row` on and samples from `column` on to `lines`.
+    """Add the distances of samples from `row` on to samples from `column` on to `lines`.
 
     With `half` they are the same samples, and only the distances from later ones are added.
     """
@@ -108,7 +108,7 @@ def add_tile(values, row, others, column, squared, half, lines):
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def rough_between(some, rows, same):
-    """Manhattan distances of some rows from other rows, all in float32.
+    """Return Manhattan distances between some rows and other rows, computed in float32.
 
     At most ``ROUGH_FEATURES + n_features / ROUGH_FEATURES + 2`` roundings enter a distance. With
     `same` both are the same rows, and each pair is visited once.
@@ -128,7 +128,7 @@ def rough_between(some, rows, same):
                 right[b, j] = rows[b, first + j]
         for a in range(0, n, 2):
             x0, x1, line0, line1 = left[a], left[a + 1], out[a], out[a + 1]
-            # Two rows against two: each value loaded serves two differences.
+            # Process two rows against two, so that each loaded value serves two differences.
             for b in range(a if same else 0, m, 2):
                 y0, y1 = right[b], right[b + 1]
                 s00 = s01 = s10 = s11 = np.float32(0)

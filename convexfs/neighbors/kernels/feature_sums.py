@@ -11,15 +11,15 @@ import numpy as np
 
 from convexfs.kernels import compiled
 
-#: Features of a tile: all samples of a few hundred then stay in the L2 cache.
+#: Features per tile: a few hundred samples then stay in the L2 cache.
 TILE = 128
-#: Samples of a tile that stay in the L2 cache while all others pass.
+#: Samples per tile that stay in the L2 cache while all others pass.
 PANEL = 512
 
-#: Pairs after which sums in the block's precision are added to `out`, at the end of a row.
+#: Pairs per partial sum in the block's precision; it is then added to `out`.
 FEW_TERMS = 64
 
-# Sums may be reordered; NaN stays NaN.
+# Allow reordering of sums, but keep NaN.
 _FAST = {"reassoc", "contract", "nsz"}
 
 
@@ -40,7 +40,7 @@ def add_distances(block, out):
             for j in range(width):
                 between += abs(x0[j] - x1[j])
             out[a, a + 1] += between
-            # Two rows against two: each value loaded serves two differences.
+            # Process two rows against two, so that each loaded value serves two differences.
             for b in range(a + 2, even, 2):
                 y0, y1 = tile[b], tile[b + 1]
                 s00 = s01 = s10 = s11 = block.dtype.type(0)
@@ -75,7 +75,7 @@ def add_differences(tile, coefficient, start, stop, out):
     sums = np.empty((2, width), tile.dtype)
     total0, total1 = sums[0], sums[1]
     for row in range(0, n, 2):
-        # Two rows against four: each value loaded serves two differences.
+        # Process two rows against four, so that each loaded value serves two differences.
         x0, x1, last = tile[row], tile[row + 1], min(row + 1, n - 1)
         a, b = coefficient[row], coefficient[last]
         for j in range(width):

@@ -9,16 +9,16 @@ import numpy as np
 
 from convexfs.kernels import compiled
 
-#: Features visited together: their sums then stay in the L1 cache.
+#: Features processed together, whose sums stay in the L1 cache.
 _TILE = 256
 
-# Sums may be reordered, so that they use vector instructions; NaN stays NaN.
+# Allow reordering of sums for vector instructions, but keep NaN.
 _FAST = {"reassoc", "contract", "nsz"}
 
 
 @compiled(fastmath=_FAST)
 def add_seen_distances(x, cap, start, stop, out):
-    """Add the summed differences of rows [start, stop) to later rows to `out`.
+    """Add the summed differences of rows [start, stop) from later rows to `out`.
 
     Here x is NaN where a value is missing: nothing else need be looked up.
     """
@@ -33,7 +33,7 @@ def add_seen_distances(x, cap, start, stop, out):
                 total = 0.0
                 for t in range(width):
                     apart = abs(xa[t] - xb[t])
-                    # No comparison with NaN is true.
+                    # Comparisons with NaN are false.
                     apart = most[t] if apart > most[t] else apart
                     total += apart if apart >= 0.0 else 0.0
                 out[a, b] += total
@@ -62,7 +62,7 @@ def seen_sums(x, seen, cap, starts, others, weight, first_row, out):
 
 @compiled(fastmath=_FAST)
 def seen_means(x, seen, cap, starts, others, weight, first_row, by_share, out):
-    """Mean difference from the misses minus that from the hits, over pairs both seen.
+    """Compute the mean difference from misses minus that from hits, over pairs with both values.
 
     A side counts as much as its weights add up to, seen or not, and is 0 without any. With
     `by_share` a margin is multiplied by the harmonic mean of the shares seen of both sides.
@@ -92,7 +92,7 @@ def seen_means(x, seen, cap, starts, others, weight, first_row, by_share, out):
                 far = whole[1] * sums[1, t] / misses if misses > 0 else 0.0
                 counts = 1.0
                 if by_share:
-                    # 2 / (1 / share + 1 / share), and 0 if either is.
+                    # The harmonic mean of both shares, and 0 if one is 0.
                     either = hits * whole[1] + misses * whole[0]
                     counts = 2.0 * hits * misses / either if either > 0 else 0.0
                 out[row, first + t] = counts * (far - near)

@@ -1,26 +1,26 @@
-"""Compiled loops over pairs of samples: who is near, and what differences from them add up to.
+"""Compiled loops over pairs of samples: nearest neighbours and sums of differences.
 
-All of them release the GIL, so that blocks of rows can go to threads. They share one file
-because numba's cache does not notice an edit in another one.
+All of them release the GIL, so that blocks of rows can go to threads. They share one file because
+numba's cache does not detect edits in another one.
 """
 
 import numpy as np
 
 from convexfs.kernels import INNER, compiled
 
-#: Features and samples visited together, which then stay in the L2 cache.
+#: Features and samples per tile that stays in the L2 cache.
 _FEATURES, _SAMPLES = 512, 128
-#: Features whose terms are summed before they are added to those of others, as for distances.
+#: Features whose terms are summed before they are added to the total, as for distances.
 _TERMS = 128
-#: Neighbours a sweep: the running sum is loaded and stored once for them.
+#: Neighbours per sweep: the running sum is loaded and stored once per sweep.
 _SWEEP = 4
-#: Distances compared at once with that of the farthest neighbour.
+#: Distances that are compared at once with the farthest neighbour.
 _FEW = 32
 
 
 @compiled()
 def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
-    """Find the nearest samples of each group, closest first; fill up with -1.
+    """Find the nearest samples of each group, closest first; pad with -1.
 
     Groups are the classes, or with ``n_groups == 0`` two pools: the sample's own
     class, then all others. A sample is not its own neighbour; of equal
@@ -35,7 +35,7 @@ def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
 
 @compiled()
 def take_nearer(dist, start, first, codes, pooled, best, index):
-    """Take samples from `first` on into the nearest of samples from `start` on, if they are.
+    """Update lists of nearest samples with a panel of distances to samples from `first` on.
 
     ``dist[row, column]`` is the distance of sample ``start + row`` from ``first + column``;
     `best` and `index` hold the nearest so far, all of which come before `first`.
@@ -77,7 +77,7 @@ def largest(few):
 
 @compiled()
 def settle(X, start, number, slack, relative, best, index):
-    """Put the nearest by float32 distances in the order of float64 ones; return which rows failed.
+    """Order candidates from float32 distances by float64 ones; return a mask of failed rows.
 
     A distance d in `best` of sample ``start + row`` errs by at most ``slack[start + row] +
     relative * d``. Lists hold more than the `number` of neighbours. A row fails if samples
@@ -109,7 +109,7 @@ def settle(X, start, number, slack, relative, best, index):
 
 @compiled(**INNER)
 def sort_exactly(X, x, known, exact):
-    """Sort a few samples by their distance from `x`, and equally far ones by their index."""
+    """Sort a few samples by distance from `x`, and ties by index."""
     for m in range(len(known)):
         i, d, place = known[m], distance(x, X[known[m]]), m
         while place > 0 and (
@@ -122,7 +122,7 @@ def sort_exactly(X, x, known, exact):
 
 @compiled(**INNER)
 def distance(x, y):
-    """Add terms in the order of :mod:`convexfs.neighbors.kernels.distance_sums`."""
+    """Return a distance, summed in the order of :mod:`convexfs.neighbors.kernels.distance_sums`."""
     total = 0.0
     for first in range(0, len(x), _TERMS):
         part = 0.0
@@ -134,7 +134,7 @@ def distance(x, y):
 
 @compiled()
 def first_in_groups(order, start, codes, n_groups, limits):
-    """Like `nearest_in_groups`, of samples already sorted: nearest first in each row of `order`.
+    """Do the same as `nearest_in_groups`, from samples already sorted by distance in `order`.
 
     A sample of class a takes the ``limits[a, group]`` first of a group.
     """
@@ -182,7 +182,7 @@ def weigh_within(dist, codes, by_class, starts, bounds, limits, weights):
         own, far = codes[row], dist[row]
         for place in range(n):
             line[place] = far[by_class[place]]
-        line[place_of[row]] = np.nan  # within no bound, not even an infinite one
+        line[place_of[row]] = np.nan  # NaN is within no bound, not even an infinite one.
         for c in range(n_classes):
             part, bound, weight = line[starts[c] : starts[c + 1]], bounds[row, c], weights[row, c]
             place, excess = len(part) - 1, -limits[own, c]
@@ -226,7 +226,7 @@ def add_signed(index, coefficient, total):
 
 @compiled()
 def count_near(dist, radii, codes, n_classes):
-    """Count the other samples of each class that are nearer than a sample's radius."""
+    """Count the other samples of each class within each sample's radius."""
     n = len(dist)
     counts = np.zeros((n, n_classes), np.int64)
     for row in range(n):
@@ -252,7 +252,7 @@ def weigh_near(dist, radii, codes, weights):
 
 @compiled()
 def merge_lists(index, coefficient):
-    """Merge neighbours (n, i) and (i, n) of lists into one pair, of which n is the lower.
+    """Merge neighbours (n, i) and (i, n) into one pair with n < i.
 
     Returns ``starts, stops, others, weight``: the partners of sample n in pairs are
     ``others[starts[n]:stops[n]]``, sorted.
@@ -269,7 +269,7 @@ def merge_lists(index, coefficient):
     for row in range(n):
         ends[row + 1] += ends[row]
         starts[row + 1] += starts[row]
-    # Sort by the higher sample first: then each lower one's list fills in sorted order.
+    # Sort by the higher index first, so that the lists of the lower one fill in sorted order.
     lower, value = np.empty(ends[n], np.int32), np.empty(ends[n])
     places, stops = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(n):
@@ -297,7 +297,7 @@ def merge_lists(index, coefficient):
 
 @compiled()
 def merge_all(signed):
-    """Like :func:`merge_lists`, of weights of all pairs (N, N)."""
+    """Do the same as :func:`merge_lists`, for weights of all pairs (N, N)."""
     n = len(signed)
     starts = np.empty(n, np.int64)
     for row in range(n):
@@ -309,7 +309,7 @@ def merge_all(signed):
             for row in range(first, min(first + _SAMPLES, n)):
                 place = stops[row]
                 for i in range(max(column, row + 1), min(column + _SAMPLES, n)):
-                    # Pairs of weight 0 are overwritten by the next: a branch would cost more.
+                    # Pairs of weight 0 are overwritten by the next: a branch would be slower.
                     both = signed[row, i] + signed[i, row]
                     others[place], weight[place] = i, both
                     place += both != 0.0
@@ -319,7 +319,7 @@ def merge_all(signed):
 
 @compiled()
 def pair_difference_sum(X, first_row, last_row, starts, stops, others, weight, squared):
-    """Sum over the pairs of some rows of weight * |x_n - x_i| (or its square).
+    """Sum weight * |x_n - x_i| (or its square) over the pairs of some rows.
 
     Pairs come as from :func:`merge_lists`. Of each feature the terms are added one after the
     other: by `_SAMPLES` of the higher samples, then by the lower and the higher sample.
@@ -343,7 +343,7 @@ def pair_difference_sum(X, first_row, last_row, starts, stops, others, weight, s
 
 @compiled(**INNER)
 def add_differences(X, x, start, stop, others, weight, first, last, squared, z):
-    """Add the terms of pairs [start, stop) of the sample x in features [first, last)."""
+    """Add the terms of pairs [start, stop) of sample x in features [first, last)."""
     full = stop - (stop - start) % _SWEEP
     for k in range(start, full, _SWEEP):
         y0, y1 = X[others[k], first:last], X[others[k + 1], first:last]

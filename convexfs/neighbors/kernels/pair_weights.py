@@ -1,6 +1,6 @@
-"""Compiled loops over matrices of pairs of samples: soft neighbours, and which pairs count.
+"""Compiled loops over matrices of pairs: soft neighbours, and pairs of relevant weight.
 
-Each takes the place of several passes over (N, N) arrays, most of them temporary.
+Each replaces several passes over (N, N) arrays, most of them temporary.
 """
 
 import math
@@ -9,13 +9,13 @@ import numpy as np
 
 from convexfs.kernels import INNER, compiled
 
-#: Binary exponents of float64 lie between this and minus this.
+#: Bound on the binary exponents of float64.
 POWERS = 1100
 
 
 @compiled()
 def nearer_by(distances, codes, out):
-    """``out[n, i]``: by how much the nearest of its kind, hit or miss, is nearer to n than i is.
+    """Compute ``out[n, i]``: how much nearer to n than i the nearest hit (or miss) is.
 
     Written as a number of at most 0; minus infinity on the diagonal.
     """
@@ -35,7 +35,7 @@ def nearer_by(distances, codes, out):
 
 @compiled()
 def sign_and_normalise(codes, counts, shares):
-    """Have hits and misses of each row add up to -1 and 1; the row of a class of one is 0."""
+    """Normalise hits to sum -1 and misses to 1 per row; rows of singleton classes become 0."""
     n = len(codes)
     for row in range(n):
         own, line = codes[row], shares[row]
@@ -61,7 +61,7 @@ def _weight(signed, p, n, i):
 
 @compiled()
 def mass_by_power(signed, p):
-    """Add up the sizes of the weights of all pairs of samples by binary exponents."""
+    """Sum the absolute weights of all pairs by binary exponent."""
     mass = np.zeros(2 * POWERS)
     for n in range(len(p)):
         for i in range(n + 1, len(p)):
@@ -72,7 +72,7 @@ def mass_by_power(signed, p):
 
 @compiled()
 def count_pairs(signed, p, least):
-    """Where the pairs of each sample start, and the mass at each sample of all and of the others.
+    """Count each sample's pairs above `least`; return list starts and both sums of weights.
 
     Pairs are those of a weight other than 0 and of a size of at least `least`.
     """
@@ -95,7 +95,7 @@ def count_pairs(signed, p, least):
 
 @compiled()
 def list_pairs(signed, p, least, starts, others, weights):
-    """Write the partners and weights of the pairs that :func:`count_pairs` counts."""
+    """Write the partners and weights of the pairs counted by :func:`count_pairs`."""
     for n in range(len(p)):
         at = starts[n]
         for i in range(n + 1, len(p)):

@@ -35,7 +35,7 @@ def row_overlaps(start, stop, indptr, indices, data, colptr, rows, values, squar
 
 @compiled()
 def add_overlaps(colptr, rows, values, out):
-    """Add what rows share in some columns to the upper triangle of `out`."""
+    """Add the overlaps of rows in some columns to the upper triangle of `out`."""
     for j in range(len(colptr) - 1):
         stop = colptr[j + 1]
         for k in range(colptr[j], stop):
@@ -50,7 +50,7 @@ def add_overlaps(colptr, rows, values, out):
 
 @compiled()
 def matrix_scores(indptr, indices, data, colptr, rows, values, upper, mass):
-    """``out[j] = sum_{n<i} upper[n, i] |x_nj - x_ij|``; `mass` are the sums at each sample.
+    """Return ``out[j] = sum_{n<i} upper[n, i] |x_nj - x_ij|``; `mass` has sums per sample.
 
     It goes by rows, so that a row of `upper` stays in the cache.
     """
@@ -59,7 +59,7 @@ def matrix_scores(indptr, indices, data, colptr, rows, values, upper, mass):
         line = upper[n]
         for p in range(indptr[n], indptr[n + 1]):
             j, v = indices[p], data[p]
-            later[j] += 1  # skips row n itself
+            later[j] += 1  # Skip row n itself.
             sign = 1.0 if v > 0 else -1.0
             v = abs(v)
             shared = 0.0
@@ -71,7 +71,7 @@ def matrix_scores(indptr, indices, data, colptr, rows, values, upper, mass):
 
 @compiled()
 def fill_upper(starts, stops, others, weight):
-    """Return the weights of pairs (n, i > n), listed by n, as the upper triangle of a matrix."""
+    """Return the weights of listed pairs (n, i > n) as an upper triangular matrix."""
     n = len(starts)
     out = np.zeros((n, n))
     for row in range(n):
@@ -82,7 +82,7 @@ def fill_upper(starts, stops, others, weight):
 
 @compiled()
 def pair_scores(colptr, rows, values, starts, others, weight, mass, out):
-    """Score every feature over pairs of n with ``others[starts[n]:starts[n + 1]]``."""
+    """Compute each feature's score over pairs of n with ``others[starts[n]:starts[n + 1]]``."""
     x = np.zeros(len(mass))
     for j in range(len(colptr) - 1):
         first, stop = colptr[j], colptr[j + 1]
@@ -104,7 +104,7 @@ def pair_scores(colptr, rows, values, starts, others, weight, mass, out):
 
 @compiled()
 def signed_difference_sum(indptr, indices, data, n_features, start, index, coefficient, squared):
-    """Sum over rows and neighbours of coefficient * |x_row - x_neighbour| (or its square)."""
+    """Sum coefficient * |x_row - x_neighbour| (or its square) over rows and neighbours."""
     n_rows, groups, n_neighbors = index.shape
     z, x = np.zeros(n_features), np.zeros(n_features)
     for row in range(n_rows):

@@ -1,4 +1,4 @@
-"""A run as one page of HTML that needs nothing else."""
+"""Write a run as one self-contained HTML page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ PAGE = "report.html"
 
 @dataclass(frozen=True)
 class Report:
-    """Everything the page of a run shows, section by section."""
+    """The content of a run's page, section by section."""
 
     folder: Path
     title: str
@@ -46,7 +46,7 @@ class Report:
         return page_html(self.title, self.sections, self.solvers, convexfs.__version__, now)
 
     def write(self, out: str | Path | None = None) -> Path:
-        """Write the page and return where it is: `out`, or in the folder of the run."""
+        """Write the page to `out` or into the run's folder, and return its path."""
         out = self.folder / PAGE if out is None else Path(out)
         check_page(out)
         write_page(self.html, out)
@@ -54,7 +54,7 @@ class Report:
 
 
 def gather(folder: str | Path, shift: float | None = None) -> Report:
-    """Read a run, which may be going on; sections without data are left out.
+    """Read a run, even an unfinished one, into a report; sections without data are left out.
 
     Nothing that the folder holds or names is run.
 

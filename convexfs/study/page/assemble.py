@@ -1,7 +1,7 @@
-"""The page itself: sections of HTML in the template, with style, scripts and numbers inside.
+"""Assemble a page: sections of HTML in the template, with style, scripts and numbers.
 
-Numbers keep all their digits, so that what is downloaded from a page is what was computed;
-the page rounds only what it shows.
+Numbers keep all their digits, so that downloads from a page equal the computed values. The page
+rounds only for display.
 """
 
 import html
@@ -24,17 +24,17 @@ from convexfs.errors import InputError
 from convexfs.study.columns import Column, On, find_column
 from convexfs.study.figures import COLOURS, SHADES, Figure
 
-#: In this order, as each uses what is before it.
+#: Scripts in load order: each uses those before it.
 SCRIPTS = ("numbers.js", "table.js", "figures.js", "page.js")
-#: Columns of more different words than this share of the rows are written as they are.
+#: Columns with a larger share of distinct words are not dictionary-encoded.
 CODED_SHARE = 0.5
-#: Plotly adds a style for maps, which no page has, unless there is one of this id.
+#: Plotly adds a style for maps, which no page has, unless an element with this id exists.
 _MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with the columns it is known by: those that are shown first, others on demand.
+    """A table with its columns: shown ones first, others on demand.
 
     Without ``columns`` all are shown, in the order they have; ``aside`` never, nor empty ones.
     """
@@ -52,7 +52,7 @@ class Table:
         return [own for own in known if On.PAGE in own.on and own.name not in left_out]
 
     def told(self) -> dict[str, Any]:
-        """Return all of it for JSON, with what is shown first."""
+        """Return the table for JSON, shown columns first."""
         known, shown = (
             {own.name: own for own in self.columns},
             {own.name: own for own in self.shown},
@@ -69,7 +69,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page; ``body`` is HTML with places for the tables and figures."""
+    """A section of the page; ``body`` is HTML with placeholders for tables and figures."""
 
     name: str
     title: str
@@ -87,22 +87,22 @@ class Section:
 
 
 def escape(text: Any) -> str:
-    """Return text from anywhere as HTML that shows it."""
+    """Escape any text for HTML."""
     return html.escape(str(text))
 
 
 def table_place(name: str, title: str) -> str:
-    """Return the place where the page puts the table of this name."""
+    """Return the placeholder of the table with this name."""
     return f'<div data-table="{escape(name)}" data-title="{escape(title)}"></div>'
 
 
 def figure_place(name: str) -> str:
-    """Return the place where the page draws the figure of this name."""
+    """Return the placeholder of the figure with this name."""
     return f'<figure data-figure="{escape(name)}"></figure>'
 
 
 def tiles(counts: Iterable[tuple[str, Any, bool]]) -> str:
-    """Return large numbers with a word under each; bad ones are red."""
+    """Return HTML of large numbers with a label each; bad ones are red."""
     made = (
         f'<div class="tile{" alarm" if bad else ""}"><b>{escape(value)}</b>'
         f"<span>{escape(word)}</span></div>"
@@ -112,12 +112,12 @@ def tiles(counts: Iterable[tuple[str, Any, bool]]) -> str:
 
 
 def alarms(lines: Iterable[str]) -> str:
-    """Return sentences that a reader must not miss, a paragraph each."""
+    """Return HTML of important warnings, one paragraph each."""
     return "".join(f'<p class="alarm" role="alert">{escape(line)}</p>' for line in lines)
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> str:
-    """Return a list of names and values without those that are empty."""
+    """Return an HTML list of names and values; empty values are left out."""
     made = (
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs if value != ""
     )
@@ -125,7 +125,7 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def encoded(values: Any, kind: str) -> dict[str, Any]:
-    """Return a column in the fewest letters that keep it whole.
+    """Encode a column compactly and without loss for JSON.
 
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
     are alike; integers, flags and numbers of two decimals are ``values``; others are
@@ -164,7 +164,7 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
 def page_html(
     title: str, sections: list[Section], solvers: list[str], version: str, written: str
 ) -> str:
-    """Return the whole page, with everything it needs inside."""
+    """Return the complete page, with all it needs inside."""
     from plotly.offline import get_plotlyjs
 
     here = files(__package__ or "")
@@ -188,7 +188,7 @@ def page_html(
 
 
 def packed(text: str) -> str:
-    """Return a text compressed by zlib, in base 85, without a sign that HTML reads.
+    """Compress a text by zlib and encode it in base 85, without characters special in HTML.
 
     Base 85 is shorter than base 64, as a page of plotly's script must be.
     """
@@ -196,7 +196,7 @@ def packed(text: str) -> str:
 
 
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """Return what a browser may run and apply: the page's own texts, by their hashes.
+    """Return the content security policy: only the page's own scripts and styles, by hash.
 
     Single elements may have their own style: plotly's pictures and formulas do.
     """
@@ -216,12 +216,12 @@ def _hashes(texts: Iterable[str]) -> str:
 
 
 SUFFIXES = (".html", ".htm")
-#: What a page begins with.
+#: First bytes of every page.
 DOCTYPE = b"<!DOCTYPE HTML"
 
 
 def check_page(out: str | Path) -> None:
-    """Raise unless a page may be written there: never over what is none."""
+    """Raise unless `out` can hold a page: it must end in .html and be new or a page."""
     out = Path(out)
     if out.suffix.lower() not in SUFFIXES and not out.is_dir():
         raise InputError(f"{out}: a page is written to a file that ends in .html")
@@ -231,14 +231,14 @@ def check_page(out: str | Path) -> None:
         with out.open("rb") as file:
             begins = file.read(len(DOCTYPE))
     except OSError:
-        # The file is absent, or writing it will raise the error.
+        # The file does not exist, or writing it will raise the error.
         return
     if begins and begins.upper() != DOCTYPE:
         raise InputError(f"{out}: is there already and is no page; choose another name")
 
 
 def write_page(page: str, out: str | Path) -> None:
-    """Write a page, over another one at most."""
+    """Write a page; only another page may be overwritten."""
     check_page(out)
     try:
         Path(out).write_text(page, encoding="utf-8", errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""What a page may show: formulas that are nothing else, and files without their folders."""
+"""Sanitise a page's content: formulas without code, and files without folders."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from convexfs.study.labels import from_common_folder
 from convexfs.study.outcome_rules import Frame
 
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
-#: Those of MathML Core that only show something.
+#: MathML Core elements that only display.
 ELEMENTS = {
     "math", "merror", "mfrac", "mi", "mmultiscripts", "mn", "mo", "mover", "mpadded", "mphantom",
     "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup",
@@ -21,19 +21,19 @@ ATTRIBUTES = {
     "rowspacing", "rowspan", "rspace", "scriptlevel", "separator", "stretchy", "style",
     "symmetric", "voffset", "width",
 }  # fmt: skip
-#: Style of text and spaces, without functions: nothing is fetched or laid over the page.
+#: Allowed styles: text and spaces without functions, so that nothing is fetched or overlaid.
 _STYLE = re.compile(
     r"(\s*(text-align|white-space|font-[a-z]+|padding[-a-z]*|margin[-a-z]*|vertical-align)"
     r"\s*:[-\w\s.,%'\"]*(;|$))*"
 )
-#: An absolute path inside a text, and the name of the file in it.
+#: An absolute path inside a text; the group is the file name.
 _PLACE = re.compile(r"(?<![\w.:/\\<])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\'\"<>:,;()]+[\\/])+(?=[^\s/\\])")
-#: Columns that hold a path and nothing else.
+#: Columns that hold paths only.
 _PATHS = ("problem_file", "data")
 
 
 def is_mathml(text: str) -> bool:
-    """Tell whether `text` is one formula of known elements, without code or links."""
+    """Return whether `text` is one MathML formula of known elements, without code or links."""
     if "<!" in text or "<?" in text:
         return False
     try:
@@ -50,7 +50,7 @@ def _shows_only(element: ElementTree.Element) -> bool:
 
 
 def without_places(frame: Frame) -> Frame:
-    """Return rows of a run in which files go by their names: where they lie is private."""
+    """Return rows with file names instead of paths, because folders are private."""
     told = {name: from_common_folder(frame[name]) for name in _PATHS}
     folders = sorted(_folders(frame), key=len, reverse=True)
     said = frame["failure"].map(lambda text: without_folders(text, folders), na_action="ignore")
@@ -63,7 +63,7 @@ def _folders(frame: Frame) -> set[str]:
 
 
 def without_folders(text: Any, folders: list[str]) -> str:
-    """Return a text without some folders, which may have blanks in them, and other paths."""
+    """Remove some folders, which may contain blanks, and other paths from a text."""
     for folder in folders:
         text = str(text).replace(folder, "")
     return _PLACE.sub("", str(text))

@@ -1,6 +1,6 @@
-"""The problems of a run as mathematics, for its page.
+"""The section with the problems of a run as mathematics.
 
-All of it was kept when they were solved: nothing is loaded or run here.
+The statements were stored when the problems were solved: nothing is loaded or run here.
 """
 
 import json
@@ -13,7 +13,7 @@ from convexfs.study.outcome_rules import Frame
 from convexfs.study.page.assemble import Section, escape, facts
 from convexfs.study.page.clean import is_mathml, without_folders
 
-#: Problems that are unfolded when the page opens.
+#: Number of problems that are unfolded when the page opens.
 UNFOLDED = 2
 NOT_KEPT = (
     "The statement was not kept by the version that solved it; the same convexfs solve or compare "
@@ -22,7 +22,7 @@ NOT_KEPT = (
 
 
 def section(tasks: Frame, problems: Frame) -> Section | None:
-    """Return the section of every problem file as it was solved last.
+    """Return the section with every problem file as last solved.
 
     `tasks` are rows of :func:`convexfs.study.outcomes.outcomes`, `problems` the store's.
     """
@@ -48,7 +48,7 @@ def _statements(tasks: Frame, problems: Frame) -> list[dict[Any, Any]]:
 
 
 def _where(problems: Frame) -> Frame:
-    """Return the data and hyper-parameters each was stated on, in words."""
+    """Return the data and hyperparameters of each statement, as text."""
     words = [
         ", ".join([Path(str(data)).name, *(f"{name} = {value}" for name, value in hyper.items())])
         for data, hyper in zip(problems["data"], map(_read, problems["hyper"]), strict=True)

@@ -1,4 +1,4 @@
-"""The sections of a page: words, tables and figures in the order they are read."""
+"""The sections of a page: text, tables and figures in reading order."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,13 +27,13 @@ from convexfs.study.summary import (
 )
 from convexfs.study.time_to_accuracy import time_to_accuracy
 
-#: What the table of whole points says.
+#: Text of the table of LLFS points.
 COMPARED = (
     "Of every point and beta but 1, U1 of a solver against the best of all others: same within "
     "1e-6, better, or worse and by how much at most; local optima, none of them proven to be the "
     "best there is. Failed betas have no answer. Programs and CPU seconds are those of a point."
 )
-#: Names listed before the rest is counted.
+#: Most names in a list before the rest is counted.
 LISTED = 12
 
 
@@ -46,7 +46,7 @@ def drawn(figure: Figure | None) -> Section | None:
 
 
 def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Section:
-    """Return a section of tables, each with its own title; the first needs no heading."""
+    """Return a section of titled tables."""
     places = [table_place(own, table.title) for own, table in tables.items()]
     headings = ["", *(f"<h3>{table.title}</h3>" for table in list(tables.values())[1:])]
     body = "".join(map("".join, zip(headings, places, strict=True)))
@@ -54,7 +54,7 @@ def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Secti
 
 
 def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -> Section:
-    """Tell what was run, when, and how it ended."""
+    """Return the overview: what was run, when, and how it ended."""
     words = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
     numbers = [("tasks", f"{len(frame):,}", False)]
     for outcome, count in counts(frame).items():
@@ -88,7 +88,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
 
 
 def verdicts(frame: Frame, shift: float) -> Section:
-    """Return success and speed of each solver, and its options."""
+    """Return the section on success and speed of each solver, with its options."""
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
         f"charged, with its {CONFIDENCE:.0%} interval over problems; only × best compares solvers "
@@ -104,7 +104,7 @@ def verdicts(frame: Frame, shift: float) -> Section:
 
 
 def matched(frame: Frame, shift: float) -> Section | None:
-    """Return the time of each solver to a verified accuracy."""
+    """Return the section on the time of each solver to a verified accuracy."""
     table: Frame = time_to_accuracy(frame, shift)
     if table["solver"].nunique() < 2:
         return None
@@ -122,7 +122,7 @@ def matched(frame: Frame, shift: float) -> Section | None:
 
 
 def best(frame: Frame, shift: float) -> Section | None:
-    """Return the leaders of each class of problems, and the ranking behind them."""
+    """Return the section on the leaders of each problem class, with the ranking."""
     table: Frame = leaders(frame, shift)
     if table["second"].isna().all():
         return None
@@ -140,7 +140,7 @@ def best(frame: Frame, shift: float) -> Section | None:
 
 
 def instances(frame: Frame) -> Section | None:
-    """Show every instance beside every solver."""
+    """Return the table of instances by solvers."""
     if frame["solver"].nunique() < 2:
         return None
     table, declared = by_instance(frame)
@@ -153,7 +153,7 @@ def instances(frame: Frame) -> Section | None:
 
 
 def beside_published(frame: Frame) -> Section | None:
-    """Compare public instances with what is published about them."""
+    """Return the comparison of public instances with published results."""
     table: Frame = published.beside_published(frame)
     if table.empty:
         return None
@@ -172,7 +172,7 @@ def beside_published(frame: Frame) -> Section | None:
 
 
 def failures(frame: Frame) -> Section | None:
-    """Tell what went wrong, grouped by message."""
+    """Return the section on failures, grouped by message."""
     table, wrong = reasons(frame), wrong_claims(frame)
     if table.empty:
         return None
@@ -184,7 +184,7 @@ def failures(frame: Frame) -> Section | None:
 
 
 def all_rows(frame: Frame) -> Section:
-    """Show every task."""
+    """Return the table of all tasks."""
     lead = (
         "Click a heading to sort. Filters take a part of the text or, for numbers, conditions "
         "such as >0.1 or 1e-8..1e-4; times are in seconds there."
@@ -194,7 +194,7 @@ def all_rows(frame: Frame) -> Section:
 
 
 def environment(records: list[dict[str, Any]]) -> Section | None:
-    """Tell the machines and versions the results were computed with."""
+    """Return the section on machines and versions."""
     if not records:
         return None
     several = len(records) > 1
@@ -211,7 +211,7 @@ def environment(records: list[dict[str, Any]]) -> Section | None:
 
 
 def downloads(frame: Frame) -> Section:
-    """Offer the numbers themselves, from the page."""
+    """Return the section with download links of the numbers."""
     names = [("rows.csv", "all tasks, CSV"), ("rows.json", "all tasks, JSON")]
     names += [("summary.csv", "verdict, CSV"), ("everything.json", "all tables, JSON")]
     buttons = "".join(
@@ -224,7 +224,7 @@ def downloads(frame: Frame) -> Section:
 
 
 def of_points(kept: Frame) -> Iterator[Section | None]:
-    """Show what the points of a fit chose, and which solver got furthest at what cost."""
+    """Return the section on the points of an LLFS fit: selections, and solvers compared."""
     if kept.empty:
         return
     if kept["solver"].nunique() > 1:
@@ -248,7 +248,7 @@ def _fit_of(own: Frame) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in the unit they are read in."""
+    """Format seconds in a readable unit."""
     unit, size = next((u for u in (("s", 1.0), ("ms", 1e-3)) if seconds >= u[1]), ("µs", 1e-6))
     return f"{seconds / size:g} {unit}"
 
@@ -260,7 +260,7 @@ def _listed(values: Frame) -> str:
 
 
 def _same(frame: Frame) -> list[str]:
-    """Return those of settings and repeat of which there is one only."""
+    """Return the columns among settings and repeat that have one value only."""
     return [name for name in ("settings", "repeat") if frame[name].nunique() < 2]
 
 

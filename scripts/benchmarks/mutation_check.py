@@ -3,10 +3,11 @@
     python scripts/benchmarks/mutation_check.py --record FILE [PYTEST ARGUMENTS]
     python scripts/benchmarks/mutation_check.py --run FILE [--lines 60] [--seed 0] [--first 0]
 
---record runs the tests, notes which of them execute which lines, and writes that to FILE. Code
-that numba compiles is not seen. --run draws lines by seed from those that were executed and have
-a comparison, a plus or a minus, flips one of these in a copy of the checkout, and runs the tests
-that execute the line, the quickest first. A change is noticed if a test fails or takes too long.
+--record runs the tests with pytest-cov, which must be installed, notes which of them execute which
+lines, and writes that to FILE. Code that numba compiles is not seen. --run draws lines by seed
+from those that were executed and have a comparison, a plus or a minus, flips one of these in a copy
+of the checkout, and runs the tests that execute the line, the quickest first. A change is noticed
+if a test fails or takes too long.
 """
 
 import argparse
@@ -18,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,6 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = str(ROOT / "convexfs") + os.sep
 COPIED = ("convexfs", "tests", "scripts", "problems", "pyproject.toml", "README.md", "CHANGELOG.md")
 #: Tests noted of a line, and run for it.
 MOST_TESTS = 40
@@ -41,41 +40,42 @@ FLIPPED: dict[type, tuple[str, str]] = {
 }  # fmt: skip
 
 
-class Recorder:
-    """A plugin of pytest that notes which tests execute which lines of the package."""
+class Durations:
+    """A plugin of pytest that notes how long each test takes."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, dict[int, list[tuple[float, str]]]] = defaultdict(dict)
-        self.seen: set[tuple[str, int]] = set()
+        self.seconds: dict[str, float] = defaultdict(float)
 
-    def enter(self, frame: Any, event: str, _: Any) -> Any:
-        return self.step if frame.f_code.co_filename.startswith(PACKAGE) else None
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.seconds[report.nodeid] += report.duration
 
-    def step(self, frame: Any, event: str, _: Any) -> Any:
-        if event == "line":
-            self.seen.add((frame.f_code.co_filename, frame.f_lineno))
-        return self.step
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
-        self.seen.clear()
-        began = time.process_time()
-        sys.settrace(self.enter)
-        yield
-        sys.settrace(None)
-        took = time.process_time() - began
-        for file, line in self.seen:
-            tests = self.lines[file].setdefault(line, [])
-            tests.append((took, item.nodeid))
-            tests.sort()
-            del tests[MOST_TESTS:]
+def record(out: Path, words: list[str]) -> None:
+    """Run the tests and write, for every line of the package, the quickest that execute it."""
+    import coverage  # type: ignore[import-not-found]
 
-    def write(self, out: Path) -> None:
+    durations = Durations()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["COVERAGE_FILE"] = str(Path(folder) / "data")
+        covered = ["--cov=convexfs", "--cov-context=test", "--cov-report="]
+        pytest.main([*words, *covered, "-q", "-p", "no:cacheprovider"], plugins=[durations])
+        data = coverage.CoverageData(os.environ["COVERAGE_FILE"])
+        data.read()
         found = {
-            os.path.relpath(file, ROOT): {line: [name for _, name in tests] for line, tests in own}
-            for file, own in ((file, lines.items()) for file, lines in self.lines.items())
+            os.path.relpath(file, ROOT): dict(quickest_tests(data, file, durations.seconds))
+            for file in data.measured_files()
         }
-        out.write_text(json.dumps(found), encoding="utf-8")
+    out.write_text(json.dumps(found), encoding="utf-8")
+
+
+def quickest_tests(
+    data: Any, file: str, seconds: dict[str, float]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of a file that tests execute, and the quickest of these tests."""
+    for line, contexts in data.contexts_by_lineno(file).items():
+        tests = {name.partition("|")[0] for name in contexts} & seconds.keys()
+        if tests:  # lines that imports alone execute have none
+            yield line, sorted(tests, key=seconds.__getitem__)[:MOST_TESTS]
 
 
 def flips(text: str) -> Iterator[tuple[int, str]]:
@@ -151,9 +151,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="lines to skip, done before")
     chosen, words = parser.parse_known_args()
     if chosen.record is not None:
-        recorder = Recorder()
-        pytest.main([*words, "-q", "-p", "no:cacheprovider"], plugins=[recorder])
-        recorder.write(chosen.record)
+        record(chosen.record, words)
     if chosen.run is not None:
         run(chosen.run, chosen.lines, chosen.seed, chosen.first)
 

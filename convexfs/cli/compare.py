@@ -197,8 +197,8 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("problems")
     add = group.add_argument
     add("--set", dest="own", action="append", metavar="NAME",
-        help="a public set of instances, such as netlib, or all; or SOLVER.OPTION=V,V: an option "
-        "of a solver by its own name, to compare these values of it")  # fmt: skip
+        help="public sets of instances, such as netlib,sdplib, or all; or SOLVER.OPTION=V,V: an "
+        "option of a solver by its own name, to compare these values of it")  # fmt: skip
     add("--instances", type=Path, metavar="DIR", help="folder of the public sets")
     add("--sample", type=int, metavar="N", help="draw at most N instances of each set [all]")
     add_data_options(group)

@@ -47,13 +47,13 @@ def files_of(
     Parameters
     ----------
     names : iterable of str
-        Names of SETS, or ``all`` for those that are there.
+        Names of SETS, each one or several between commas, or ``all`` for those that are there.
     instances : Path
         The folder with a folder for every set, named as it is (``cblib_exp`` will do as well).
     sample : int, optional
         At most so many files of each set, drawn by `seed` from all sizes of files alike.
     """
-    names = list(names)
+    names = [part for name in names for part in name.split(",")]
     for name in names:
         if name not in (*SETS, ALL):
             raise InputError(f"no public set is named {name!r}: {did_you_mean(name, [*SETS, ALL])}")

@@ -24,6 +24,7 @@ def test_a_set_is_its_files_of_known_formats_smallest_first(instances):
     found = files_of(["netlib"], instances)
     assert [path.name for path in found] == [f"lp{i:02d}.mps.gz" for i in range(20)]
     assert len(files_of(["all"], instances)) == 23
+    assert len(files_of(["netlib,cblib-exp"], instances)) == 23
     assert {path.parent.name for path in files_of(["cblib-exp"], instances)} == {"cblib_exp"}
 
 

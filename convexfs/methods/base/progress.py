@@ -1,4 +1,4 @@
-"""Lines on stderr about a fit that takes long, for estimators asked to be verbose."""
+"""Progress lines on stderr for estimators with verbose=True."""
 
 import logging
 import sys
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 log = logging.getLogger(__name__)
 
-#: Seconds between lines, so that a fast loop does not flood the terminal.
+#: Least seconds between lines, so that fast loops do not flood the terminal.
 _PAUSE = 0.5
 
 
 def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
-    """Return a function that reports a line of text, or None if nothing is to be reported.
+    """Return a function that prints a line of progress; None if not verbose.
 
     Every line is logged (level INFO); stderr gets the first one and then at most two a
     second.
@@ -34,7 +34,7 @@ def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
 
 @contextmanager
 def heard(title: str, logger: str, verbose: float) -> Iterator[None]:
-    """Tell what `logger` says at level INFO, for solvers deep below that only log."""
+    """Print the INFO records of `logger` inside the block, for solvers that only log."""
     tell = narrator(title, verbose)
     if tell is None:
         yield

@@ -274,7 +274,7 @@ class MethodEstimator(BaseEstimator):
         return shown
 
     def _shown(self) -> Self:
-        """Return a copy for display that does not start long computations."""
+        """Return the estimator to display; subclasses return a copy without slow attributes."""
         return self
 
     def _fit_html(self) -> str:

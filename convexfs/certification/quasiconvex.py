@@ -80,7 +80,7 @@ def _sizes(problem: cp.Problem) -> dict[int, Any]:
 def _changes_of_objective(
     problem: cp.Problem, objective: float, sizes: dict[int, Any]
 ) -> tuple[float, float]:
-    """Return the change of the objective when each variable changes by about its unit.
+    """Return the least and the typical change of the objective when variables change by a unit.
 
     Of several changes the least is for proofs, and the median for refutations: single ones may
     cancel, or come near a denominator of 0.

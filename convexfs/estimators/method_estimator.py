@@ -276,7 +276,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return shown
 
     def _shown(self) -> Self:
-        """Return a copy for display that does not start long computations."""
+        """Return the estimator to display; subclasses return a copy without slow attributes."""
         return self
 
     def _fit_html(self) -> str:

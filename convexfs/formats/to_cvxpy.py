@@ -329,7 +329,7 @@ def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _variables(problem: cp.Problem, compiled: Any) -> Iterator[Variable]:
-    """Return the column names in order; variables added by cvxpy are named ``aux_1`` and so on."""
+    """Yield the variables in column order; those added by cvxpy are named ``aux_1`` and so on."""
     by_id = {variable.id: name for name, variable in symbols(problem).items()}
     renamed = {variable.name(): by_id[variable.id] for variable in problem.variables()}
     auxiliary = (f"aux_{k}" for k in count(1))

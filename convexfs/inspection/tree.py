@@ -237,7 +237,7 @@ def chain(shape: Shape, left: Node, right: Node) -> Node:
     for joint, node in ((-1, left), (0, right)):
         coefficients, body = _without_scalars(node)
         scalars += coefficients
-        # A vector at the joint forbids to open a chain.
+        # A nested chain is flattened only if it meets the other factor with a matrix.
         opened = body.kind == "chain" and len(body.parts[joint].shape) == 2
         factors += body.parts if opened else (body,)
     others = [node for node in factors if node.kind != "identity"] or factors[:1]

@@ -19,10 +19,10 @@ _OWN = (
     "knockoffs", "stability", "relief_regression", "logo_regression",
 )  # fmt: skip
 _GROUP = "convexfs.methods"
-#: What goes for a method where knockoffs are weighed by the one they have by default.
+#: Method name for knockoffs with their default statistic.
 KNOCKOFFS = "knockoffs"
 
-#: Comparators of the papers, which earlier versions selected by.
+#: Comparators of the papers, which earlier versions offered as methods.
 _FORMER = frozenset({
     "ams", "dann", "elastic-net", "fisher-markov", "kernel-pls", "kpls", "ks", "l1-logistic",
     "mitra", "mrmr", "mutual-information", "nca", "pca", "qpfs", "random-forest", "relieff",
@@ -61,7 +61,7 @@ def estimator_homes() -> dict[str, Method]:
 
 
 def method_home(method: str) -> Method:
-    """Return the method that ``convexfs select --method`` calls so.
+    """Return the method behind a name of ``convexfs select --method``.
 
     Raises
     ------
@@ -83,12 +83,12 @@ def method_home(method: str) -> Method:
 
 
 def default_method(rule: str) -> str:
-    """Return the method of a selection that names none."""
+    """Return the default method of a selection rule."""
     return KNOCKOFFS if rule == KNOCKOFFS else _OWN[0]
 
 
 def table_needs(method: str, target_kind: str | None = None) -> dict[str, Any]:
-    """Return the options of reading a table for a method: see :func:`convexfs.load`."""
+    """Return the options of :func:`convexfs.load` that a method needs for a table."""
     home = estimator_homes().get(method)
     numbers = home is not None and home.target == NUMBERS
     mixed = home is not None and method in home.takes_missing
@@ -96,7 +96,7 @@ def table_needs(method: str, target_kind: str | None = None) -> dict[str, Any]:
 
 
 def parts_of(formulation: Formulation) -> tuple[str, str] | None:
-    """Return what the method of a formulation calls its parts; None if it has no own tasks."""
+    """Return the name of the parts into which a fit is split; None if it is not split."""
     return next(row.parts for row in _methods().values() if row.home == formulation.home)
 
 
@@ -116,12 +116,12 @@ def named_formulation(name: str) -> Formulation:
 
 
 def stored_formulation(name: str) -> Formulation:
-    """Return the formulation that a store, perhaps of an earlier version, knows by this name."""
+    """Return the formulation by its name in a store, including names of earlier versions."""
     return _stored()[name]
 
 
 def stored_names() -> set[str]:
-    """Return the names by which stores may know formulations."""
+    """Return all names of formulations that may occur in stores."""
     return set(_stored())
 
 

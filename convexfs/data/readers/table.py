@@ -82,7 +82,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
 
 @contextmanager
 def _rows_counted(left_out: int) -> Iterator[None]:
-    """Explain how rows are counted in messages if some rows were left out."""
+    """Add to errors raised inside how rows are counted, if some rows were left out."""
     try:
         yield
     except InputError as error:

@@ -1,1 +1,1 @@
-"""The method base."""
+"""Code that all methods share: formulations, convex steps, fixed points, progress."""

@@ -11,22 +11,22 @@ from typing import Any
 
 from convexfs.errors import InputError, warn
 
-#: The argument that makes a function a change.
+#: Name of the argument that marks a function as a change.
 PROBLEM = "problem"
 
 
 def is_change(build: Callable[..., Any] | None) -> bool:
-    """Tell whether a function changes the printed problem instead of stating another one."""
+    """Return whether a function changes the printed problem instead of stating another one."""
     return build is not None and PROBLEM in inspect.signature(build).parameters
 
 
 def takes(build: Callable[..., Any], name: str) -> bool:
-    """Tell whether `build` uses the value `name`; a change of the printed problem uses all."""
+    """Return whether `build` uses the value `name`; a change of the printed problem uses all."""
     return name in inspect.signature(build).parameters or is_change(build)
 
 
 def printed_problem(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
-    """State the problem that a change is given."""
+    """Return the printed problem, which is the input of a change."""
     from convexfs.solving.named_leaves import name_constants, with_parameters
 
     problem = build(**with_parameters(build, offered))
@@ -35,7 +35,7 @@ def printed_problem(build: Callable[..., Any], offered: Mapping[str, Any]) -> An
 
 
 def as_build(change: Callable[..., Any], printed: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a change that names the arguments of the printed problem as well as its own.
+    """Return a change whose signature also has the arguments of the printed problem.
 
     Callers that look which values a ``build`` takes then offer it all that the printed one needs.
     """
@@ -52,7 +52,7 @@ def as_build(change: Callable[..., Any], printed: Callable[..., Any]) -> Callabl
 
 
 def called(build: Callable[..., Any] | None) -> str:
-    """Return the name of a function for messages; of a lambda its line."""
+    """Return the name of a function for messages; for a lambda, its line."""
     name = getattr(build, "__name__", "") or getattr(getattr(build, "func", None), "__name__", "")
     if name != "<lambda>":
         return name or "formulation"
@@ -64,7 +64,7 @@ Constraints = Callable[[Any, Any], Any]
 
 
 def added(default: Constraints, constraints: Constraints) -> Constraints:
-    """Return a function for the default constraints together with those of another one."""
+    """Return a function for the default constraints plus additional ones."""
 
     def feasible(f: Any, max_features: Any) -> list[Any]:
         return [*default(f, max_features), *_listed(constraints(f, _plain(max_features)))]
@@ -74,7 +74,7 @@ def added(default: Constraints, constraints: Constraints) -> Constraints:
 
 
 def replacing(default: Constraints, feasible: Constraints) -> Constraints:
-    """Return a function for other constraints that warns, once, which default ones they drop."""
+    """Return a function for replacement constraints, which warns once about dropped defaults."""
     warned = []
 
     @wraps(feasible)
@@ -96,7 +96,7 @@ def replacing(default: Constraints, feasible: Constraints) -> Constraints:
 
 
 def _listed(rows: Any) -> list[Any]:
-    """Return what a function of constraints returned, if it is a list."""
+    """Return a function's constraints as a list; raise if it returned something else."""
     if isinstance(rows, list | tuple):
         return list(rows)
     raise InputError(
@@ -106,5 +106,5 @@ def _listed(rows: Any) -> list[Any]:
 
 
 def _plain(max_features: Any) -> int:
-    """Return a number of features as an integer, also of a Parameter."""
+    """Return max_features as an integer, also from a Parameter."""
     return int(getattr(max_features, "value", max_features))

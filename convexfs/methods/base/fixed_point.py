@@ -15,11 +15,11 @@ from convexfs.data.column_ranges import LARGEST
 from convexfs.errors import InputError, check_number
 from convexfs.records import VERDICTS, Certificate
 
-#: Ends this many tolerances apart, relative to their length, are different points.
+#: Ends count as different points if they are this many tolerances apart, relative to their length.
 _APART = 10.0
-#: Features of RELIEF's answer that a start takes: distances over all of them cost most.
+#: Features of RELIEF's solution used as a start; using all makes distances expensive.
 _HIGHEST = 100
-#: Iterates compared with the newest in search of a cycle.
+#: Number of earlier iterates that are compared with the newest to detect a cycle.
 LONGEST_CYCLE = 8
 
 
@@ -73,7 +73,7 @@ class FixedPointCertificate(Certificate):
 
 @dataclass(frozen=True)
 class End:
-    """Where one start led.
+    """The result from one starting point.
 
     ``certified`` says whether this is a fixed point, with its proof.
     """
@@ -85,7 +85,7 @@ class End:
 
 
 def checked_start(start: Any, n_starts: Any, n_features: int) -> np.ndarray | None:
-    """Return the weights to start from as an array; raise if they or `n_starts` cannot be used."""
+    """Return the starting weights as an array; raise if they or `n_starts` are invalid."""
     check_number("n_starts", n_starts, 1, whole=True)
     if start is None:
         return None
@@ -111,7 +111,7 @@ def best_of_starts(
     tol: float,
     until: float = np.inf,
 ) -> Any:
-    """Return the result of least objective, proven ones first, with all starts in its ``starts``.
+    """Return the result of least objective, proven ones first; ``starts`` lists all.
 
     No start is begun after `until`, by ``time.perf_counter``, but the first.
     """
@@ -134,7 +134,7 @@ def starting_points(
     n_features: int,
     seed: Any,
 ) -> Iterator[tuple[str, np.ndarray | None]]:
-    """Yield name and weights of `n_starts` starts; None is the method's own, equal weights.
+    """Yield names and weights of `n_starts` starts; None means the method's default, equal weights.
 
     First `start`, then RELIEF's answer, then a random few of the features each.
     """
@@ -147,14 +147,14 @@ def starting_points(
 
 
 def relief_weights(margin: np.ndarray) -> np.ndarray:
-    """Return RELIEF's answer to its margin vector: its highest hundred, the largest being 1."""
+    """Return RELIEF's weights for its margin vector: the top hundred, scaled to maximum 1."""
     positive = np.maximum(margin, 0.0)
     positive[np.argsort(-positive, kind="stable")[_HIGHEST:]] = 0.0
     return positive / max(positive.max(initial=0.0), np.finfo(float).tiny)
 
 
 def period_of(iterates: Sequence[np.ndarray], same: float) -> int:
-    """Return how many iterates ago the newest was visited before; 0 if it was not.
+    """Return how many iterates ago the newest occurred before; 0 if it is new.
 
     Coming back as near as a share `same` of the last move counts as a visit.
     """
@@ -167,7 +167,7 @@ def period_of(iterates: Sequence[np.ndarray], same: float) -> int:
 
 
 def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
-    """Return one row a start, for ``starts_``: objective, proof, and distance from the best.
+    """Return one row per start, for ``starts_``: objective, proof, distance from the best.
 
     ``elsewhere`` marks proven fixed points that are not the best's.
     """
@@ -188,7 +188,7 @@ def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
 
 
 def n_distinct(ends: Sequence[End], tol: float) -> int:
-    """Count the proven fixed points among the ends, each once."""
+    """Count the distinct proven fixed points among the ends."""
     different: list[np.ndarray] = []
     for end in ends:
         if end.certified and all(apart(end.weights, w) > _APART * tol for w in different):
@@ -197,7 +197,7 @@ def n_distinct(ends: Sequence[End], tol: float) -> int:
 
 
 def relative_change(before: np.ndarray, after: np.ndarray) -> float:
-    """``|after - before| / |after|``; weights that stay 0 have not changed."""
+    """Return ``|after - before| / |after|``; 0 if both are 0."""
     move = float(np.linalg.norm(after - before))
     size = float(np.linalg.norm(after))
     if move == 0.0:
@@ -212,7 +212,7 @@ def apart(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def another_point(rows: Sequence[dict[str, Any]]) -> str:
-    """Write the sentence of a warning about fixed points elsewhere; empty if there is none."""
+    """Return a warning about other fixed points; "" if there are none."""
     others = [row for row in rows if row["elsewhere"]]
     if not others:
         return ""
@@ -227,23 +227,23 @@ def another_point(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _few(rng: np.random.Generator, n_features: int) -> np.ndarray:
-    """Draw weights on a random subset of features, as many as the root of their number."""
+    """Draw weights on a random subset of about sqrt(n_features) features."""
     weights = np.zeros(n_features)
     chosen = rng.choice(n_features, max(1, round(n_features**0.5)), replace=False)
     weights[chosen] = rng.exponential(size=len(chosen))
     return weights
 
 
-#: Weights below this share of the largest are 0: what damping leaves of old features.
+#: Weights below this share of the largest are set to 0: damping leaves them behind.
 _NEGLIGIBLE = 1e-10
-#: Coming back this near, relative to the last move, is going round in a circle.
+#: The loop is cycling if an iterate returns this near, relative to the last move.
 _SAME = 0.02
-#: Residuals must fall below this share of the least before to count as progress.
+#: Only a residual below this share of the previous least counts as progress.
 _PROGRESS = 0.9
 
 
 class StepAnswer(Protocol):
-    """One solved convex step."""
+    """The solution of one convex step."""
 
     @property
     def w(self) -> np.ndarray: ...
@@ -258,7 +258,7 @@ Answer = TypeVar("Answer", bound=StepAnswer)
 
 @dataclass(frozen=True)
 class LoopEnd(Generic[Answer]):
-    """Where the loop ended: the last step, and the weights it started from.
+    """The end of the loop: the last step, and the weights it started from.
 
     ``period`` is that of the cycle the loop ended in, 0 if it did not; ``stalled``
     says that it was ended because it came no nearer.
@@ -274,7 +274,7 @@ class LoopEnd(Generic[Answer]):
 
 @dataclass
 class History:
-    """One row an iteration, for ``history_``.
+    """The iteration history for ``history_``, one row per iteration.
 
     ``contraction`` estimates the factor q of Theorem 2 by the ratio of successive
     residuals, ``error_bound`` is then q / (1 - q) times the last move (eq. 19),
@@ -288,7 +288,7 @@ class History:
 
     @property
     def over(self) -> bool:
-        """Whether the time is up."""
+        """Return whether the time limit is exceeded."""
         return time.perf_counter() > self.until
 
     def record(self, answer: StepAnswer, residual: float) -> None:
@@ -320,7 +320,7 @@ def iterate(
     damping: float,
     patience: int | None = None,
 ) -> LoopEnd[Answer]:
-    """Apply damped steps until one leads back to its start, to a relative change of `tol`.
+    """Iterate damped steps until the relative change of the weights is at most `tol`.
 
     At least one step is taken. A loop that goes round in a circle is ended, and
     with `patience` one whose residual has not fallen for that many steps; also when
@@ -343,7 +343,7 @@ def iterate(
 
 def _damped(w: np.ndarray, target: np.ndarray, damping: float) -> np.ndarray:
     if damping == 0.0 or not target.any():
-        # Halving towards 0 would never arrive.
+        # Accept a target of all zeros at once, because damping would never reach 0.
         return target
     mixed = damping * w + (1.0 - damping) * target
     mixed[mixed < _NEGLIGIBLE * mixed.max()] = 0.0

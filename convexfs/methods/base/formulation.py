@@ -32,7 +32,7 @@ AUTO = "auto"
 
 
 def learned(*, init: Literal[False] = False) -> Any:
-    """Declare an attribute that ``fit`` sets, and that is no parameter."""
+    """Declare an attribute that ``fit`` sets; it is not a parameter."""
     return field(init=init)
 
 
@@ -48,7 +48,7 @@ def parameters(cls: Any) -> Any:
 
 @dataclass(frozen=True)
 class Solving:
-    """How the convex problems of a method are solved, whatever the method.
+    """Solver settings for the convex problems of any method.
 
     Attributes
     ----------
@@ -71,14 +71,14 @@ class Solving:
     verbose: bool = False
 
 
-#: How problems are solved by default.
+#: The default solver settings.
 DEFAULT_SOLVING = Solving()
-#: Its former name, until the next release.
+#: Former name, kept until the next release.
 AS_USUAL = DEFAULT_SOLVING
 
 
 def taken_by(function: Callable[..., Any], settings: Any) -> dict[str, Any]:
-    """Return the settings that a function takes as arguments, by name."""
+    """Return the settings that a function has arguments for."""
     taken = inspect.signature(function).parameters
     names = (field.name for field in fields(settings))
     return {name: getattr(settings, name) for name in names if name in taken}
@@ -145,7 +145,7 @@ class Formulation:
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
         function = getattr(_file(self.home, "numbers"), _as_identifier(self.name))
-        # What may be None in a fit, such as a bound instead of a penalty, has a default there.
+        # A setting that may be None in a fit, such as a bound instead of a penalty, has a default.
         own = {
             at.name for at in signature(function).parameters.values() if at.default is not at.empty
         }
@@ -162,7 +162,7 @@ class Formulation:
 
     @property
     def tasks(self) -> Any:
-        """The file of the method's own tasks."""
+        """Return the module with the method's own tasks."""
         return _file(self.home, "tasks")
 
     @property
@@ -196,7 +196,7 @@ class Formulation:
 
 @dataclass(frozen=True)
 class Method:
-    """Facts about a method that other packages need before they load it.
+    """Facts about a method that are needed before it is imported.
 
     Attributes
     ----------
@@ -239,23 +239,23 @@ class Method:
         object.__setattr__(self, "formulations", tuple(at_home))
 
     def formulation(self, name: str) -> Formulation:
-        """Its formulation of this name."""
+        """Return the method's formulation of this name."""
         return next(row for row in self.formulations if row.name == name)
 
     def estimator(self, name: str) -> type[Any]:
-        """Load the estimator that the command line calls `name`."""
+        """Load the estimator class by its name on the command line."""
         return getattr(
             _file(self.home, self.estimators[name].partition(":")[0]), self.class_name(name)
         )
 
     def class_name(self, name: str) -> str:
-        """Name of the class that the command line calls `name`."""
+        """Return the class name of an estimator by its name on the command line."""
         return self.estimators[name].partition(":")[2]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One convex step of a method: the problem, its numbers, and what is known of its solution.
+    """One convex step of a method: the problem, its data, and its solution if known.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ def _as_identifier(name: str) -> str:
 
 
 def _file(home: str, name: str) -> ModuleType | None:
-    """Import a file of a method; None if it has no such file."""
+    """Import a module of a method; return None if it does not exist."""
     module = f"{home}.{name}"
     try:
         return importlib.import_module(module)
@@ -290,7 +290,7 @@ def _file(home: str, name: str) -> ModuleType | None:
 
 
 class _Own(Formulation):
-    """A formulation of no method: nothing is computed from samples, nothing solved natively."""
+    """Placeholder formulation of a user-defined problem, without data and native solver."""
 
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
@@ -306,7 +306,7 @@ class _Own(Formulation):
 
 
 def own(*_: Any, **__: Any) -> Any:
-    """Raise: a user-defined problem is solved as it stands; it has no fit."""
+    """Raise an error: a user-defined problem has no fit."""
     raise NotImplementedError("a custom problem has no fit")
 
 
@@ -320,7 +320,7 @@ OWN = _Own(
 
 
 def check_solver(formulation: Formulation, solving: Solving) -> None:
-    """Raise before any work if the solver is unknown, missing or cannot take the problem.
+    """Raise before any work if the solver is unknown, missing or unsuitable.
 
     What a changed problem needs is known only once it is built.
     """
@@ -337,7 +337,7 @@ def check_solver(formulation: Formulation, solving: Solving) -> None:
 
 
 def runs_natively(formulation: Formulation, solving: Solving) -> bool:
-    """Tell whether this solver choice means the native twin; raise if there is none."""
+    """Return whether the native solver is chosen; raise if there is none."""
     from convexfs.records import NATIVE  # loads numpy, which declarations of methods do not need
 
     solver, printed = solving.solver.lower(), solving.build is None

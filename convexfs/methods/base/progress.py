@@ -1,4 +1,4 @@
-"""Lines on stderr about a fit that takes long, for estimators asked to be verbose."""
+"""Progress lines on stderr for estimators with verbose=True."""
 
 import logging
 import sys
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 log = logging.getLogger(__name__)
 
-#: Seconds between lines, so that a fast loop does not flood the terminal.
+#: Least seconds between lines, so that fast loops do not flood the terminal.
 _PAUSE = 0.5
 
 
 def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
-    """Return a function that reports a line of text, or None if nothing is to be reported.
+    """Return a function that prints a line of progress; None if not verbose.
 
     Every line is logged (level INFO); stderr gets the first one and then at most two a
     second.
@@ -45,7 +45,7 @@ def joined(*tellers: Callable[[str], None] | None) -> Callable[[str], None] | No
 
 @contextmanager
 def heard(logger: str, tell: Callable[[str], None] | None) -> Iterator[None]:
-    """Pass messages of a logger at level INFO to `tell`, for solvers deep below that only log."""
+    """Pass INFO records of `logger` inside the block to `tell`, for solvers that only log."""
     if tell is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Permutations of labels and of rows, by groups and within blocks."""
+"""Permute labels or rows, by groups and within blocks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from convexfs.errors import InputError
 def permuted_labels(
     codes: np.ndarray, number: int, seed: int, groups: Any = None, blocks: Any = None
 ) -> np.ndarray:
-    """Labels as they could have been, one row a permutation.
+    """Return permuted labels, one row per permutation.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def permuted_rows(
 def _unit_orders(
     codes: np.ndarray, number: int, seed: int, groups: Any, blocks: Any
 ) -> Iterator[np.ndarray]:
-    """Yield the groups, or the rows without groups, in another order within each block."""
+    """Yield permuted groups (or rows, without groups), within each block."""
     _, unit_codes, unit_blocks = _units(codes, groups, blocks)
     together = [np.flatnonzero(unit_blocks == block) for block in range(unit_blocks.max() + 1)]
     if all(np.ptp(unit_codes[at]) == 0 for at in together):
@@ -69,7 +69,7 @@ def _unit_orders(
 def _units(
     codes: np.ndarray, groups: Any, blocks: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each row's unit, and each unit's label and block."""
+    """Return each row's unit (group or row), and each unit's label and block."""
     block_of = np.zeros(len(codes), np.int64) if blocks is None else _coded("blocks", blocks, codes)
     if groups is None:
         return np.arange(len(codes)), codes, block_of

@@ -1,4 +1,4 @@
-"""Solve one convex step of a method, natively or with any backend, and certify it."""
+"""Solve one convex step of a method, natively or by cvxpy, and certify it."""
 
 import inspect
 import time
@@ -19,12 +19,12 @@ from convexfs.methods.base.change import PROBLEM, called, is_change, printed_pro
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Formulation, Solving, runs_natively
 from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, Solution
 
-#: Largest relative residual and gap that a native answer's certificate accepts.
+#: Largest relative residual and gap that a certificate of a native solution accepts.
 NATIVE_TOL = 1e-9
-#: Statuses of a user's problem that are explained, the CPU seconds for it, and the most rows.
+#: Statuses of user-defined problems that are explained, CPU seconds for it, and most rows.
 UNSOLVED, EXPLAINED_SECONDS, EXPLAINED_ROWS = (INFEASIBLE, UNBOUNDED), 2.0, 20_000
-#: How solutions are certified by whoever measures solvers; None: to the tolerance of certify, with
-#: an explanation where there is no solution.
+#: Function that certifies solutions in solver studies. None means: certify to the default
+#: tolerance, and explain problems without a solution.
 VERIFIER: ContextVar[Callable[[Any, Solution], Certificate] | None] = ContextVar(
     "verifier", default=None
 )
@@ -36,7 +36,7 @@ def solve_step(
     hyper: Mapping[str, Any],
     solving: Solving = DEFAULT_SOLVING,
 ) -> tuple[Solution, Certificate]:
-    """Solve ``formulation`` at the given values; return the answer and its certificate."""
+    """Solve ``formulation`` at the given values; return the solution and its certificate."""
     if runs_natively(formulation, solving):
         solution = formulation.native(**values, **hyper)  # type: ignore[misc]
         return solution, certify_by_formula(formulation, values, hyper, solution)
@@ -67,14 +67,14 @@ def solve_step(
 
 
 def explained(problem: Any) -> str:
-    """Return in a line why a problem of the user has no solution; nothing if it is not proven."""
+    """Explain in one line why a user-defined problem has no solution; "" if that is not proven."""
     from convexfs.diagnosis.explain import explain
 
     if sum(constraint.size for constraint in problem.constraints) > EXPLAINED_ROWS:
         return ""
     try:
         found = explain(problem, seconds=EXPLAINED_SECONDS)
-    except InputError:  # such as complex variables, which are not traced to rows
+    except InputError:  # Complex variables, for example, cannot be traced to rows.
         return ""
     return found.short if found.proven else ""
 
@@ -86,7 +86,7 @@ def certify_by_formula(
     solution: Solution,
     tol: float = NATIVE_TOL,
 ) -> Certificate:
-    """Certify feasibility and duality gap by the formulation's own formula.
+    """Certify feasibility and duality gap by the formulation's closed formulas.
 
     The dual point is feasible by construction, so there is no dual residual. A formula may begin
     with the multipliers of the solution.
@@ -96,7 +96,7 @@ def certify_by_formula(
     return Certificate.of(
         solution,
         primal_residual=formulation.violation(values, hyper, solution.primal),
-        # Of a NaN neither is true, so that it stays one.
+        # Comparisons with NaN are false, so that NaN stays NaN.
         gap=0.0 if size == 0 else gap / size,
         tol=tol,
         basis="formula",
@@ -104,7 +104,7 @@ def certify_by_formula(
 
 
 def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
-    """Call `build` with those of the offered values it names."""
+    """Call `build` with the offered values that it has arguments for."""
     parameters = inspect.signature(build).parameters
     wanted = {name: offered[name] for name in parameters if name in offered}
     for name, parameter in parameters.items():
@@ -118,7 +118,7 @@ def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
 def stated(
     formulation: Formulation, offered: Mapping[str, Any], build: Callable[..., Any] | None
 ) -> Any:
-    """State the problem as printed or, if a changed `build` is given, by it, and then check it.
+    """State the printed problem, or the one of a user-defined `build`, and check it.
 
     The first of the offered values has a column a feature. A change is given the printed problem.
     """
@@ -133,7 +133,7 @@ def stated(
         raise
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        # The line of the formula, not the line of a library that raised the error.
+        # Report the line of the formula, not that of the library which raised the error.
         origin = [frame for frame in frames if "site-packages" not in frame.filename][-1]
         said = " ".join(str(error).split())
         which = "changed problem" if formulation.symbol else "problem"
@@ -149,14 +149,14 @@ def stated(
 
 
 def require_problem(problem: Any, called: str) -> None:
-    """Raise unless what a function of a problem file made is a problem."""
+    """Raise unless a problem file's function returned a cvxpy problem."""
     if not hasattr(problem, "variables"):
         kind = type(problem).__name__
         raise InputError(f"{called} must return a cvxpy.Problem, not {kind}: is a return missing?")
 
 
 def require_variable(problem: Any, symbol: str, n_features: int) -> None:
-    """Raise unless a changed problem still is one and has the feature weights.
+    """Raise unless a changed problem is convex and still has the feature weights.
 
     A capital letter is a matrix over pairs of features.
     """
@@ -180,7 +180,7 @@ def require_variable(problem: Any, symbol: str, n_features: int) -> None:
 def require_answer(
     solution: Solution, symbol: str, solving: Solving = DEFAULT_SOLVING, at: str = ""
 ) -> Any:
-    """Return the weights of a solved step, or raise an error that says how the solver ended.
+    """Return the weights of a solved step, or raise an error with the solver's status.
 
     `at` names the point at which the step was stated.
     """
@@ -197,7 +197,7 @@ def require_answer(
 
 
 def no_optimum(status: str, build: Callable[..., Any] | None, at: str = "") -> str:
-    """Say that a changed step is infeasible or unbounded, by whose change, where, and why."""
+    """Describe why a changed step is infeasible or unbounded, and whose change it is."""
     cure = "its constraints cannot all hold: check what the change adds"
     if UNBOUNDED in status:
         cure = (

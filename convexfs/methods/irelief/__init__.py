@@ -1,4 +1,4 @@
-"""I-RELIEF: RELIEF with soft neighbours in the space it weighs, a fixed point."""
+"""I-RELIEF: RELIEF with soft neighbours in the weighted space, as a fixed point."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

@@ -139,19 +139,19 @@ class IRelief(Settings, ClassSelector):
         }
 
     def _evidence(self) -> np.ndarray:
-        # Weights have length 1, a sum that all features share; margins do not. What was left
-        # out, and a changed problem, have weights only.
+        # Weights have norm 1, which all features share, so test margins instead. Features that were
+        # left out, and changed problems, have weights only.
         return self.margin_ if self._one_sum else self.weights_
 
     @property
     def _tested(self) -> Relief:
-        """RELIEF-F, whose margins are tested.
+        """Return a RELIEF-F estimator whose margins are tested.
 
         Its own are those of a fixed point, which depends on all columns: with shadow columns
         among them it is another one, and margins of noise exceeded their shadows' too often.
         """
         tested = Relief(missing=self.missing, class_weight=self.class_weight)
-        if hasattr(self, "classes_"):  # which weights of single classes refer to
+        if hasattr(self, "classes_"):  # class_weight may refer to these class labels.
             tested.classes_ = self.classes_
         return tested
 

@@ -32,13 +32,13 @@ from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 
-#: Coming back this near, relative to the last move, is going round in a circle.
+#: The loop is cycling if an iterate returns this near, relative to the last move.
 _SAME = 0.05
 
 
 @parameters
 class Settings:
-    """Parameters of I-RELIEF; :class:`convexfs.IRelief` says what they mean."""
+    """Parameters of I-RELIEF; see :class:`convexfs.IRelief`."""
 
     sigma: float = 2.0
     damping: float = 0.5
@@ -51,7 +51,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class IReliefResult:
-    """Weights and how they were reached.
+    """Weights, iteration history and certificate.
 
     ``certificate`` and ``solution`` are those of the last convex step, the
     certificate being refuted where that is no fixed point; ``residual`` is how far
@@ -86,7 +86,7 @@ def irelief(
     watch: Callable[[str], Any] | None = None,
     weights: SampleWeights | None = None,
 ) -> IReliefResult:
-    r"""Feature weights of I-RELIEF (Sun 2007).
+    r"""Compute feature weights by I-RELIEF (Sun 2007).
 
     With soft nearest neighbours :math:`\alpha, \beta` of kernel
     :math:`f = \exp(-d_w / \sigma)` in the space weighted by w, and the
@@ -161,7 +161,7 @@ def _back_selected(
     keep: int | None,
     iterated: Callable[[Any, np.ndarray], IReliefResult],
 ) -> IReliefResult:
-    """Find the fixed point of all features, then of the better half, down to `keep`."""
+    """Find the fixed point of all features, then of the better half, repeatedly down to `keep`."""
     features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         rounds.append(len(features))
@@ -187,7 +187,7 @@ def _fixed_point(
     watch: Callable[[str], Any] | None,
     counted: SampleWeights | None,
 ) -> IReliefResult:
-    """Take damped steps until one leads back to its start, the loop cycles, or time is up."""
+    """Iterate damped steps until a fixed point, a cycle or the time limit."""
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
@@ -202,7 +202,7 @@ def _fixed_point(
         fixed = residual < settings.tol
         if fixed or period or n_iter == settings.max_iter:
             break
-        # No positive margin: the next step shows whether all weights 0 lead back to 0.
+        # No margin is positive: the next step shows whether w = 0 is a fixed point.
         damping = settings.damping if target.any() else 0.0
         w = damping * w + (1.0 - damping) * target
     proof = FixedPointCertificate(
@@ -225,7 +225,7 @@ def step(
     at: np.ndarray | None = None,
     weights: SampleWeights | None = None,
 ) -> Step:
-    """Return the step whose neighbours are taken at the weights `at`, by default equal ones."""
+    """Return the step with neighbours at the weights `at`, by default equal ones."""
     _check(settings, X.shape[1])
     start = np.full(X.shape[1], X.shape[1] ** -0.5) if at is None else at
     margin = numbers.soft_margin(
@@ -247,7 +247,7 @@ def _check(settings: Settings, n_features: int) -> None:
 
 
 def _explain(result: IReliefResult) -> None:
-    """Warn of weights that are all 0 or no fixed point."""
+    """Warn if all weights are 0, or if they are not a fixed point."""
     if not result.weights.any():
         warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "

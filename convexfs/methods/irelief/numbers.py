@@ -1,4 +1,4 @@
-"""What a step of I-RELIEF is made of, computed from samples."""
+"""Compute the data of I-RELIEF's step from samples."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ def irelief(
     sigma: float,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the numeric half of the first step: nu at equal weights of length 1."""
+    """Return the data of the first step: the margin vector nu at equal weights of norm 1."""
     check_number("sigma", sigma, 0, open_ends=True)
     n_features = X.shape[1]
     start = np.full(n_features, n_features**-0.5)
@@ -40,7 +40,7 @@ def soft_margin(
     map: Callable[..., Any] = map,
     counted: SampleWeights | None = None,
 ) -> np.ndarray:
-    """Return I-RELIEF's margin vector at the given weights, in memory for N x N numbers."""
+    """Return I-RELIEF's margin vector at the given weights; needs memory for N x N numbers."""
     if isinstance(X, MixedSamples):
         used = np.flatnonzero(weights)
         d = X[:, used].distances(weights[used], map)
@@ -53,7 +53,7 @@ def soft_margin(
     sparse = isinstance(X, SparseSamples)
     d = sample_distances(X.times(weights) if sparse else X * weights, map=map)
     signed = _trusted(d, codes, sigma, counted)
-    # |x_n - x_i| is that of i and n too: each pair is visited once.
+    # Pairs (n, i) and (i, n) have the same difference, so visit each pair once.
     upper = np.triu(signed + signed.T, 1)
     if sparse:
         return X.scores(upper, map)
@@ -63,7 +63,7 @@ def soft_margin(
 def _trusted(
     d: np.ndarray, codes: np.ndarray, sigma: float, counted: SampleWeights | None
 ) -> np.ndarray:
-    """Signed neighbour probabilities, each row times what its sample counts."""
+    """Return signed neighbour probabilities times each row's inlier probability and weight."""
     if counted is None:
         trust = inlier_probability(d, codes, sigma) / len(codes)
         return trust[:, None] * signed_probabilities(d, codes, sigma)
@@ -76,12 +76,12 @@ def _trusted(
 def inlier_probability(
     d: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """gamma: the share of a sample's kernel mass that its hits have; 0 without hits."""
+    """Return gamma: the share of a sample's kernel mass on its hits; 0 without hits."""
     same = np.equal.outer(codes, codes)
     hits, misses = same & ~np.eye(len(codes), dtype=bool), ~same
     if rows is not None:
         hits, misses = hits * rows, misses * rows
-    # From logarithms: with a small sigma every kernel value of a row may underflow.
+    # Use logarithms, because a small sigma may underflow all kernel values of a row.
     with np.errstate(divide="ignore"):
         near = np.asarray(logsumexp(-d / sigma, axis=1, b=hits))
         far = np.asarray(logsumexp(-d / sigma, axis=1, b=misses))

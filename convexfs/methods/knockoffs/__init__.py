@@ -1,4 +1,4 @@
-"""Knockoffs: how far a copy of a feature may be from it, its relations to others kept."""
+"""Model-X knockoffs: the vector s that decorrelates each feature from its copy."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

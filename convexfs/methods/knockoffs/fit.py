@@ -1,4 +1,4 @@
-"""Knockoffs: the s of a correlation matrix, and Gaussian copies of samples by it."""
+"""Compute the s-vector of knockoffs by a convex problem, and draw Gaussian copies."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,13 +22,13 @@ from convexfs.methods.knockoffs.native import factor_of, inverse_of
 from convexfs.methods.knockoffs.numbers import LEDOIT_WOLF, correlations
 from convexfs.records import Certificate, Solution
 
-#: Where s comes from: the ends of the formulations' names.
+#: Ways to choose s: the endings of the formulations' names.
 CHOICES = tuple(row.name.rpartition("-")[2] for row in METHOD.formulations)
 
 
 @parameters
 class Settings:
-    """Parameters of knockoffs: the covariance, and the problem that s solves."""
+    """Parameters of knockoffs: the covariance, and the problem for s."""
 
     covariance: Any = LEDOIT_WOLF
     s: str = "me"
@@ -36,7 +36,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class KnockoffsResult:
-    """How far knockoffs are from their features, and the proof that s is optimal.
+    """The s-vector of knockoffs, and its certificate.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class KnockoffsResult:
     certificate: Certificate
 
     def copies(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        r"""Draw knockoffs of samples, Gaussian given the samples.
+        r"""Draw Gaussian knockoffs of samples, conditional on the samples.
 
         :math:`\tilde x \sim N(x - D \Sigma^{-1} x,\; 2D - D \Sigma^{-1} D)` for standardised x
         (Candes et al. 2018, eq. 3.2).
@@ -73,7 +73,7 @@ def knockoffs(
     settings: Settings | None = None,
     solving: Solving = DEFAULT_SOLVING,
 ) -> KnockoffsResult:
-    """How far knockoffs of the features may be from them: one convex problem.
+    """Compute the s-vector of the features' knockoffs by one convex problem.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return the problem of the columns that vary."""
+    """Return the problem over the columns that vary."""
     formulation = _checked_formulation(settings, solving)
     columns, covariance = varying_columns(X), settings.covariance
     if not isinstance(covariance, str):
@@ -110,20 +110,20 @@ def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving)
 
 
 def inside(s: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    """Return s shortened to ``0 <= s``, ``2 Sigma - diag(s)`` psd, which a solver misses by a bit.
+    """Return s scaled to satisfy ``0 <= s``, ``2 Sigma - diag(s)`` psd, despite solver errors.
 
     Copies drawn by an s outside would have other correlations than were asked for.
     """
     s = np.maximum(s, 0.0)
     if factor_of(2.0 * correlation - np.diag(s)) is not None:
         return s
-    # The largest eigenvalue of diag(s) relative to 2 Sigma: at most 1 inside.
+    # The largest eigenvalue of diag(s) relative to 2 Sigma is at most 1 for feasible s.
     reach = float(eigh(np.diag(s), 2.0 * correlation, eigvals_only=True)[-1])
     return s / max(reach, 1.0)
 
 
 def root_of(matrix: np.ndarray) -> np.ndarray:
-    """Return R with ``R R' = matrix``, which rounding may have put a bit outside the cone."""
+    """Return R with ``R R' = matrix``, even if rounding made the matrix slightly indefinite."""
     factor = factor_of(matrix)
     if factor is not None:
         return factor

@@ -17,27 +17,27 @@ from scipy.linalg.lapack import dpotri  # type: ignore[attr-defined]
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
-#: Value, gradient and Hessian at s, given the inverse of A and the logarithm of its determinant.
+#: A function of s, inverse of A and log-determinant, returning value, gradient and Hessian.
 _Barrier = Callable[[np.ndarray, np.ndarray, float], tuple[float, np.ndarray, np.ndarray]]
-#: Relative decrease that a step could still bring, below which there are no more.
+#: Newton's method ends if the relative decrease of a step would be below this.
 _TOL = 1e-14
 _MOST_STEPS, _MOST_HALVINGS = 100, 60
-#: Share of the decrease that the gradient promises which a step must bring (Armijo).
+#: Share of the predicted decrease that a step must achieve (Armijo).
 _ARMIJO = 0.1
 
 
 def knockoffs_me(Sigma: np.ndarray) -> Solution:
-    """Newton's method on ``-sum log(s) - log det A``."""
+    """Minimise ``-sum log(s) - log det A`` by Newton's method."""
     return _newton(Sigma, _entropy, sign=-1.0)
 
 
 def knockoffs_mvr(Sigma: np.ndarray) -> Solution:
-    """Newton's method on ``sum 1/s + tr(inv(A))``."""
+    """Minimise ``sum 1/s + tr(inv(A))`` by Newton's method."""
     return _newton(Sigma, _reconstructability, sign=1.0)
 
 
 def knockoffs_equi(Sigma: np.ndarray) -> Solution:
-    """``s_j = min(1, 2 lambda_min)`` for all j."""
+    """Return ``s_j = min(1, 2 lambda_min)`` for all j."""
     start = time.perf_counter()
     level = _largest_equal(Sigma)
     return Solution(
@@ -51,7 +51,7 @@ def knockoffs_equi(Sigma: np.ndarray) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far s is from ``s >= 0`` and ``2 Sigma - diag(s)`` psd."""
+    """Return how far s violates ``s >= 0`` and ``2 Sigma - diag(s)`` psd."""
     s = np.asarray(primal["s"])
     left = 2 * values["Sigma"] - np.diag(s)
     least = 0.0 if factor_of(left) is not None else np.linalg.eigvalsh(left)[0]
@@ -59,13 +59,13 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def knockoffs_equi_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far s violates the constraints, s <= 1 and equality of its entries included."""
+    """Return how far s violates the constraints, including s <= 1 and equal entries."""
     s = np.asarray(primal["s"])
     return max(violation(values, hyper, primal), float(max(s.max() - 1.0, np.ptp(s))))
 
 
 def knockoffs_me_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    r""":math:`\sum_j r_j - 1 - \log r_j` with :math:`r_j = s_j (A^{-1})_{jj}`.
+    r"""Return the gap :math:`\sum_j r_j - 1 - \log r_j` with :math:`r_j = s_j (A^{-1})_{jj}`.
 
     The dual function, :math:`2\,\mathrm{tr}(Y \Sigma) - \log\det Y - \sum_j \log Y_{jj} - 2J`,
     at :math:`Y = A^{-1}`, minus the objective.
@@ -79,7 +79,7 @@ def knockoffs_me_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def knockoffs_mvr_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    r""":math:`\sum_j (s_j^{-1/2} - (s_j (A^{-2})_{jj})^{1/2})^2`.
+    r"""Return the gap :math:`\sum_j (s_j^{-1/2} - (s_j (A^{-2})_{jj})^{1/2})^2`.
 
     The objective minus the dual function, :math:`2 \sum_j Y_{jj}^{1/2} + 2\,\mathrm{tr}\,Y^{1/2}
     - 2\,\mathrm{tr}(Y \Sigma)`, at :math:`Y = A^{-2}`.
@@ -93,7 +93,7 @@ def knockoffs_mvr_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float
 
 
 def knockoffs_equi_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """``J min(1, 2 lambda_min) - 1's``."""
+    """Return the gap ``J min(1, 2 lambda_min) - 1's``."""
     Sigma = np.asarray(values["Sigma"])
     return float(len(Sigma) * _largest_equal(Sigma) - np.sum(primal["s"]))
 
@@ -103,7 +103,7 @@ def _largest_equal(Sigma: np.ndarray) -> float:
 
 
 def _equal_inside(Sigma: np.ndarray) -> float:
-    """Half of the first of 1, 1/2, 1/4, ... that could be all s."""
+    """Return a feasible start with equal entries: half of the first feasible 1, 1/2, 1/4, ..."""
     level = 1.0
     for _ in range(_MOST_HALVINGS):
         if factor_of(2 * Sigma - level * np.eye(len(Sigma))) is not None:
@@ -113,7 +113,7 @@ def _equal_inside(Sigma: np.ndarray) -> float:
 
 
 def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
-    """Minimise a barrier over s from equal ones well inside."""
+    """Minimise a barrier over s by Newton's method, starting from equal entries."""
     begun = time.perf_counter()
     Sigma = np.asarray(Sigma, dtype=np.float64)
     s = np.full(len(Sigma), _equal_inside(Sigma))
@@ -131,7 +131,7 @@ def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
             if tried[0] <= value - _ARMIJO * length * promised:
                 break
             length *= 0.5
-        else:  # rounding hides what is left to gain: the certificate says how much it is
+        else:  # Rounding hides the remaining decrease; the certificate reports it.
             break
         s, steps = s + length * step, steps + 1
         value, slope, curvature = tried
@@ -148,13 +148,13 @@ def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
 def _at(
     Sigma: np.ndarray, s: np.ndarray, barrier: _Barrier
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Value, gradient and Hessian of a barrier; outside of its cone it is infinite."""
+    """Return value, gradient and Hessian of a barrier; infinite outside its cone."""
     known = _inverse(Sigma, s)
     return (np.inf, s, Sigma) if known is None else barrier(s, *known)
 
 
 def _inverse(Sigma: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Inverse of ``2 Sigma - diag(s)`` and the logarithm of its determinant, if s is inside."""
+    """Return the inverse and log-determinant of ``2 Sigma - diag(s)``; None if s is outside."""
     if not s.min() > 0:
         return None
     factor = factor_of(2 * Sigma - np.diag(s))
@@ -179,7 +179,7 @@ def _reconstructability(
 
 
 def factor_of(matrix: np.ndarray) -> np.ndarray | None:
-    """Return the lower triangular L with ``L L' = matrix``; None if it is not positive definite."""
+    """Return the Cholesky factor L with ``L L' = matrix``; None if not positive definite."""
     try:
         return cholesky(matrix, lower=True)
     except np.linalg.LinAlgError:

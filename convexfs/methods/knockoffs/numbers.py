@@ -1,4 +1,4 @@
-"""What the problems of knockoffs are made of: correlations, known or estimated."""
+"""Compute the correlation matrix for the problems of knockoffs, given or estimated."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from convexfs.errors import InputError, check_choice
 from convexfs.methods.knockoffs.native import factor_of
 
 LEDOIT_WOLF = "ledoit-wolf"
-#: Smallest eigenvalue of a correlation matrix that is not taken for 0.
+#: Smaller eigenvalues of a correlation matrix count as 0.
 _SINGULAR = 1e-10
-#: What rounding may make of a symmetric matrix, relative to its entries.
+#: Relative asymmetry of a matrix that counts as rounding.
 _ROUNDING = 1e-8
 
 
@@ -25,7 +25,7 @@ knockoffs_mvr = knockoffs_sdp = knockoffs_equi = knockoffs_me
 
 
 def correlations(X: np.ndarray, covariance: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Correlation matrix of the features and their standard deviations, of no constant column.
+    """Return the correlation matrix and standard deviations of the features.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def correlations(X: np.ndarray, covariance: Any) -> tuple[np.ndarray, np.ndarray
 
 
 def shrunken(X: np.ndarray) -> np.ndarray:
-    r"""Correlations of standardised samples, shrunk towards none (Ledoit & Wolf 2004).
+    r"""Return correlations of standardised samples, shrunk to the identity (Ledoit & Wolf 2004).
 
     :math:`(1 - r) S + r I`, with the r of least expected squared error:
     :math:`r = \min(1, b / d)`, :math:`d = \|S - I\|_F^2`,
@@ -63,7 +63,7 @@ def shrunken(X: np.ndarray) -> np.ndarray:
 
 
 def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Correlations and standard deviations of a covariance matrix that was given."""
+    """Return correlations and standard deviations of a given covariance matrix."""
     known = np.asarray(covariance, dtype=np.float64)
     if known.shape != (n_features, n_features):
         raise InputError(
@@ -71,7 +71,7 @@ def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
             f"{n_features} x {n_features}, one row a feature"
         )
     variances = known.diagonal()
-    # Of a NaN neither is true.
+    # Comparisons with NaN are false.
     symmetric = np.abs(known - known.T).max() <= _ROUNDING * np.abs(known).max() < np.inf
     if not (symmetric and (variances > 0).all()):
         raise InputError(

@@ -1,9 +1,9 @@
-r"""How far the knockoff of a feature may be from it, as convex problems.
+r"""Convex problems for the s-vector of knockoffs.
 
-Symbols: :math:`\Sigma` the correlation matrix of the features, D(s) the diagonal matrix of s.
-A feature and its knockoff have correlation :math:`1 - s_j`, a feature and the knockoff of
-another one the correlation that the two features have. Such copies exist if and only if
-:math:`s \ge 0` and :math:`2 \Sigma - D(s) \succeq 0`.
+Symbols: :math:`\Sigma` the correlation matrix of the features, D(s) the diagonal matrix of s. A
+feature and its knockoff have correlation :math:`1 - s_j`. A feature and the knockoff of another one
+have the correlation of the two features. Such copies exist if and only if :math:`s \ge 0` and
+:math:`2 \Sigma - D(s) \succeq 0`.
 """
 
 import cvxpy as cp
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def knockoffs_me(Sigma: np.ndarray) -> cp.Problem:
-    r"""Maximum entropy: features and knockoffs together as random as they can be.
+    r"""Maximise the joint entropy of features and knockoffs.
 
     .. math:: \max_s\; \sum_j \log s_j + \log\det(2 \Sigma - D(s))
 
@@ -25,7 +25,7 @@ def knockoffs_me(Sigma: np.ndarray) -> cp.Problem:
 
 
 def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
-    r"""Maximise the entropy: no feature is easily predicted from the others and all knockoffs.
+    r"""Minimise the reconstructability of each feature from the others and all knockoffs.
 
     .. math:: \min_s\; \sum_j 1 / s_j + \mathrm{tr}\,(2 \Sigma - D(s))^{-1}
 
@@ -39,7 +39,7 @@ def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
 
 
 def knockoffs_sdp(Sigma: np.ndarray) -> cp.Problem:
-    r"""Least correlation of features with their own knockoffs, in the sum over all.
+    r"""Minimise the total correlation of features with their own knockoffs.
 
     .. math::
         \max_s\; 1^T s \quad\text{s.t.}\quad 0 \le s \le 1,\; 2 \Sigma - D(s) \succeq 0

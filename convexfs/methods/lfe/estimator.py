@@ -13,7 +13,7 @@ from convexfs.estimators.projection import BY_CROSS_VALIDATION, Projection
 from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.lfe.fit import Settings, lfe
 
-#: Numbers of neighbours cross-validation tries, and its folds.
+#: Numbers of neighbours that cross-validation tries, and its number of folds.
 ODD_NEIGHBORS = tuple(range(1, 32, 2))
 FOLDS = 10
 
@@ -118,7 +118,7 @@ class LFE(Settings, Projection):
         return replace(step, primal=native(**step.values, **step.hyper).primal)
 
     def _check_parameters(self, n_features: int) -> None:
-        # Text alone is compared: of an array there would be no one answer.
+        # Compare only texts, because comparing an array gives many truth values.
         if not isinstance(self.n_components, str) or self.n_components != BY_CROSS_VALIDATION:
             super()._check_parameters(n_features)
 
@@ -130,7 +130,7 @@ class LFE(Settings, Projection):
 
 @dataclass(frozen=True)
 class ComponentChoice:
-    """What cross-validation found.
+    """Result of the cross-validation of n_components.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class ComponentChoice:
 
     @property
     def error(self) -> float:
-        """At the chosen number of components, on average over the numbers of neighbours."""
+        """Return the error at the chosen number of components, averaged over neighbour numbers."""
         return float(self.errors[self.n_components - 1].mean())
 
 
@@ -163,7 +163,7 @@ def choose_components(
     tried: Sequence[int] = ODD_NEIGHBORS,
     cv: Any = FOLDS,
 ) -> ComponentChoice:
-    """Return how many components, and neighbours to vote, serve a KNN classifier best (Sec. 3.1).
+    """Choose the number of components, and of voting neighbours, by KNN error (Sec. 3.1).
 
     The projection is learned once a fold; its components are then taken one
     after the other, the most powerful first.
@@ -199,7 +199,7 @@ def choose_components(
         folds.append(wrong)
     most = max(len(wrong) for wrong in folds)
     votes = min(wrong.shape[1] for wrong in folds)
-    # Where a fold has fewer components, more of them change nothing.
+    # If a fold has fewer components, its error stays constant beyond them.
     padded = [np.pad(wrong, ((0, most - len(wrong)), (0, 0)), "edge")[:, :votes] for wrong in folds]
     errors = np.sum(padded, axis=0) / len(X)
     best = int(errors.mean(axis=1).argmin())
@@ -214,7 +214,7 @@ def knn_mistakes(
     truth: np.ndarray,
     tried: Sequence[int],
 ) -> np.ndarray:
-    """Mistakes of K nearest neighbours in the first t columns, for every t and each K tried.
+    """Count mistakes of KNN in the first t columns, for every t and each K tried.
 
     Of classes with equally many votes the first is taken.
 
@@ -235,7 +235,7 @@ def knn_mistakes(
 def mistakes_at(
     distances: np.ndarray, codes: np.ndarray, truth: np.ndarray, tried: Sequence[int]
 ) -> np.ndarray:
-    """Mistakes of K nearest neighbours for each K tried, by the distances of new to known samples.
+    """Count mistakes of KNN for each K tried, from distances of new to known samples.
 
     Of equally near samples the first rows are the neighbours, of classes with equally many
     votes the first is taken.
@@ -246,13 +246,13 @@ def mistakes_at(
 
 
 def _nearest(distances: np.ndarray, count: int) -> np.ndarray:
-    """Columns of the smallest entries of each row, in order; of equals the first."""
+    """Return the columns of the smallest entries of each row, in order; ties by index."""
     if count >= distances.shape[1]:
         return np.argsort(distances, axis=1, kind="stable")[:, :count]
     near = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
     ordered = np.argsort(np.take_along_axis(distances, near, axis=1), axis=1, kind="stable")
     near = np.take_along_axis(near, ordered, axis=1)
-    # Where the last place has rivals, a partition may have taken any of them.
+    # A partition may have taken any of the entries tied at the last place.
     last = np.take_along_axis(distances, near[:, -1:], axis=1)
     rivals = (distances <= last).sum(axis=1) > count
     near[rivals] = np.argsort(distances[rivals], axis=1, kind="stable")[:, :count]

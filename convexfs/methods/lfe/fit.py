@@ -22,17 +22,17 @@ from convexfs.methods.lfe import METHOD, numbers
 from convexfs.neighbors.hits_misses import signed_neighbors
 from convexfs.records import NATIVE, Certificate, Solution
 
-#: Name of the formulation behind each form.
+#: Formulation name of each form.
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
-#: Eigenvalues below this share of the largest are rounding.
+#: Eigenvalues below this share of the largest count as rounding.
 _RANK_SHARE = 1e-12
-#: Eigenvalues of a backend's W below this multiple of its accuracy count as zero.
+#: Eigenvalues of a solver's W below this multiple of its tolerance count as 0.
 _BACKEND_SLACK = 100.0
 
 
 @parameters
 class Settings:
-    """Parameters of LFE; :class:`convexfs.LFE` says what they mean."""
+    """Parameters of LFE; see :class:`convexfs.LFE`."""
 
     n_neighbors: int = 1
     miss: str = "nearest"
@@ -42,7 +42,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class LfeResult:
-    r"""The metric ``W = P P'`` by its components, and their proof.
+    r"""The metric ``W = P P'`` by its components, and their certificate.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def lfe(
     form, lam = settings.form, settings.lam
     formulation = _checked_formulation(settings, solving)
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss, map)
-    # A changed problem may name features by their place.
+    # A changed problem may refer to features by position.
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     varying = X if len(columns) == X.shape[1] else X[:, columns]
     inside = len(X) < len(columns) and form != "row-sparse" and solving.build is None
@@ -118,7 +118,7 @@ def lfe(
 
 
 def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
-    """Return the formulation of ``settings.form``; refuse settings that do not fit each other."""
+    """Return the formulation of ``settings.form``; raise for incompatible settings."""
     check_choice("form", settings.form, FORMS)
     numbers.check_share(settings.lam)
     if settings.form == "closed" and settings.lam != 0:
@@ -129,7 +129,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return the problem in the features themselves, also where a fit uses the samples' span."""
+    """Return the problem in the original features, even if the fit uses the samples' span."""
     formulation = _checked_formulation(settings, solving)
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss)
@@ -138,7 +138,7 @@ def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving)
 
 
 def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Discriminant power lost by keeping only the first t components, t = 0..T.
+    r"""Return the discriminant power lost by keeping the first t components, t = 0..T.
 
     The whole power is :math:`\mathrm{tr}(W\Sigma) = \sum_i \beta_i \sigma_i`. Of two
     measures the first leaves the kept :math:`\beta` as they are, which with
@@ -157,7 +157,7 @@ def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray,
 
 
 def in_their_span(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of the centred rows in an orthonormal basis of their span, and that basis.
+    """Return coordinates of the centred rows in an orthonormal basis of their span, and the basis.
 
     From the N x N Gram matrix; its rank is at most N - 1, and what rounding
     makes of the rest must not be divided by.
@@ -196,7 +196,7 @@ def _result(
 
 
 def _signed(components: np.ndarray) -> np.ndarray:
-    """Each row with its largest entry positive: eigenvectors come with either sign."""
+    """Flip the sign of each row so that its largest entry is positive."""
     if not components.size:
         return components
     largest = np.abs(components).argmax(axis=1)

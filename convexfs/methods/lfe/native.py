@@ -17,18 +17,21 @@ from scipy.linalg import eigh
 
 from convexfs.records import NATIVE, OPTIMAL, Solution
 
-#: What an eigenvalue errs by, relative to the largest.
+#: Rounding error of an eigenvalue, relative to the largest.
 _ROUNDING = 1e-14
 Numbers = Mapping[str, Any]
 
 
 def lfe(Sigma: np.ndarray) -> Solution:
-    """``W = Sigma+ / normF(Sigma+)``; zero if no eigenvalue is positive."""
+    """Return ``W = Sigma+ / normF(Sigma+)``; zero if no eigenvalue is positive."""
     return lfe_trace(Sigma)
 
 
 def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
-    """``W = (Sigma - lam I)+ / normF((Sigma - lam I)+)``; zero if no eigenvalue exceeds lam."""
+    """Return ``W = (Sigma - lam I)+ / normF((Sigma - lam I)+)``.
+
+    Zero if no eigenvalue exceeds lam.
+    """
     start = time.perf_counter()
     eigenvalues, vectors = eigh(Sigma)
     lifted, rising = eigenvalues - lam, _rising(eigenvalues, lam)
@@ -46,7 +49,7 @@ def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far W is outside ``normF(W) <= 1, W psd``, or from being symmetric."""
+    """Return how far W violates ``normF(W) <= 1, W psd`` or symmetry."""
     W = np.asarray(primal["W"])
     lowest = np.linalg.eigvalsh(0.5 * (W + W.T)).min(initial=0.0)
     skewed = np.abs(W - W.T).max(initial=0.0)
@@ -54,7 +57,7 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """``normF((Sigma - lam I)+) - tr(W (Sigma - lam I))``: dual bound minus objective.
+    """Return the gap ``normF((Sigma - lam I)+) - tr(W (Sigma - lam I))``.
 
     Eigenvalues that are rounding errors of others are taken for 0: where W = 0 is the
     optimum they would be all there is.
@@ -66,7 +69,7 @@ def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def _rising(eigenvalues: np.ndarray, lam: float) -> np.ndarray:
-    """Return what eigenvalues exceed lam by, beyond rounding."""
+    """Return the excess of eigenvalues over lam, beyond rounding."""
     lifted = eigenvalues - lam
     return np.where(lifted > _ROUNDING * np.abs(eigenvalues).max(), lifted, 0.0)
 

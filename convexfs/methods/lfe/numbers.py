@@ -1,4 +1,4 @@
-"""What LFE's problems are made of, computed from samples."""
+"""Compute the data of LFE's problems from samples."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from convexfs.errors import check_number
 from convexfs.neighbors.hits_misses import SignedNeighbors, signed_neighbors
 
-#: What a term of Sigma errs by, relative to the largest there can be.
+#: Rounding error of a term of Sigma, relative to the largest possible.
 _ROUNDING = 1e-15
 
 
@@ -22,7 +22,7 @@ def lfe(
     miss: str,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the numeric half of eq. 8: Sigma over all features."""
+    """Return the data of eq. 8: Sigma over all features."""
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
     return priced(scatter(X, neighbors), "closed", 0.0)
 
@@ -36,26 +36,26 @@ def lfe_trace(
     lam_share: float = 0.0,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the numeric half of both forms with a penalty: Sigma and lam."""
+    """Return the data of both penalised forms: Sigma and lam."""
     check_share(lam_share)
     Sigma = lfe(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
     return priced(Sigma, "trace", lam_share)
 
 
 def check_share(lam_share: Any) -> None:
-    """Raise unless the penalty is a share, between 0 and 1."""
+    """Raise unless the penalty is a share between 0 and 1."""
     check_number("lam, a share of the largest eigenvalue,", lam_share, 0, 1)
 
 
 def scatter(samples: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
-    """Sigma, 0 where all that is left of its sums is rounding."""
+    """Return Sigma, with sums that are only rounding set to 0."""
     Sigma = signed_scatter(samples, neighbors)
     largest = len(samples) * float(np.ptp(samples, axis=0).max()) ** 2
     return Sigma if np.abs(Sigma).max() > _ROUNDING * largest else np.zeros_like(Sigma)
 
 
 def signed_scatter(X: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
-    r"""``Sigma = sum_n (mean m m' over its misses - mean h h' over its hits)`` (eq. 12).
+    r"""Return ``Sigma = sum_n (mean m m' over its misses - mean h h' over its hits)`` (eq. 12).
 
     With C the signed weights of all pairs,
 
@@ -65,14 +65,14 @@ def signed_scatter(X: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
 
     so that the work is one sparse and one dense product.
     """
-    # Differences do not see the mean; taking it off keeps their rounding small.
+    # Centring leaves differences unchanged and reduces rounding.
     centred = X - X.mean(axis=0)
     Sigma = centred.T @ (signed_laplacian(neighbors) @ centred)
     return 0.5 * (Sigma + Sigma.T)
 
 
 def signed_laplacian(neighbors: SignedNeighbors) -> sparse.csr_array:
-    """L of :func:`signed_scatter`, sparse."""
+    """Return the sparse Laplacian L of :func:`signed_scatter`."""
     n = len(neighbors.index)
     row, group, rank = np.nonzero(neighbors.coefficient)
     index = neighbors.index[row, group, rank]
@@ -85,7 +85,7 @@ def signed_laplacian(neighbors: SignedNeighbors) -> sparse.csr_array:
 def priced(
     Sigma: np.ndarray, form: str, lam_share: float
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Sigma and, but for the form as printed, lam as this share of its largest eigenvalue."""
+    """Return Sigma and, for penalised forms, lam as a share of its largest eigenvalue."""
     if form == "closed":
         return {"Sigma": Sigma}, {}
     last = len(Sigma) - 1

@@ -1,4 +1,4 @@
-"""Pictures of projections: their metric, the samples along them, what they leave out."""
+"""Pictures of projections: the metric, samples along components, lost power."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,9 +8,9 @@ import numpy as np
 from convexfs.errors import InputError
 from convexfs.report.pictures import new_figure, short_name
 
-#: Above this many features their names would cover each other.
+#: Most features whose names are drawn; more would overlap.
 MOST_NAMES = 40
-#: Above this many classes colours cannot be told apart, so they follow the class number.
+#: Most classes with distinct colours; beyond, colours follow the class number.
 MOST_COLOURS = 20
 
 
@@ -76,7 +76,7 @@ def component_scatter(
     figure, axes = new_figure(7, 5)
     horizontal = projected[:, 0]
     if projected.shape[1] == 1:
-        # Shaken a little, for samples of the same place.
+        # Jitter the points, so that equal samples do not overlap.
         vertical = codes + 1 + np.random.default_rng(0).uniform(-0.3, 0.3, len(codes))
         axes.set(ylabel="class")
         if codes.max() < MOST_COLOURS:
@@ -84,7 +84,7 @@ def component_scatter(
     else:
         vertical = projected[:, 1]
         axes.set(ylabel="component 2")
-        # A metric makes distances: they must be the same in both directions.
+        # Equal scales on both axes, because the plot shows distances.
         axes.set_aspect("equal", adjustable="datalim")
     _class_dots(figure, axes, horizontal, vertical, codes, class_names)
     axes.set(xlabel="component 1")
@@ -98,7 +98,7 @@ def _class_dots(figure, axes, horizontal, vertical, codes, class_names) -> None:
         shades = axes.scatter(horizontal, vertical, c=codes + 1, s=12, cmap="turbo")
         figure.colorbar(shades, ax=axes, label="class")
         return
-    # The first ten of tab20 come in pairs of dark and light; tab10 is easier to tell apart.
+    # tab10 is easier to distinguish than the dark and light pairs of tab20.
     palette = "tab10" if len(classes) <= 10 else "tab20"
     for c in classes:
         of_class = codes == c
@@ -111,7 +111,7 @@ def _class_dots(figure, axes, horizontal, vertical, codes, class_names) -> None:
 
 
 def power_loss_curve(power_loss: np.ndarray, renormalised_loss: np.ndarray | None = None) -> Any:
-    """Share of the discriminant power lost by keeping few components (LFE paper, eq. 22).
+    """Draw the discriminant power lost by keeping few components (LFE paper, eq. 22).
 
     Parameters
     ----------

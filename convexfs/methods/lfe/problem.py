@@ -24,7 +24,7 @@ def lfe(Sigma: np.ndarray) -> cp.Problem:
 
 
 def lfe_trace(Sigma: np.ndarray, lam: float | cp.Parameter = 0.0) -> cp.Problem:
-    r"""LFE with a penalty on the trace, for fewer components.
+    r"""Maximise the margin with a penalty on the trace of W, for fewer components.
 
     .. math::
         \max_W\; \mathrm{tr}(W \Sigma) - \lambda\, \mathrm{tr}(W)
@@ -37,7 +37,7 @@ def lfe_trace(Sigma: np.ndarray, lam: float | cp.Parameter = 0.0) -> cp.Problem:
 
 
 def lfe_row_sparse(Sigma: np.ndarray, lam: float | cp.Parameter = 0.0) -> cp.Problem:
-    r"""LFE with a penalty on the rows of W, for fewer features.
+    r"""Maximise the margin with a penalty on the rows of W, for fewer features.
 
     .. math::
         \max_W\; \mathrm{tr}(W \Sigma) - \lambda \sum_i \|W_{i\cdot}\|_2

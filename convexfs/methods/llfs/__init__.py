@@ -1,4 +1,4 @@
-"""LLFS: every sample selects the features that matter where it lies."""
+"""LLFS: select a feature subset for each sample's neighbourhood, and classify by voting."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ from convexfs.methods.base.formulation import Formulation, Method
 
 _PAPER = "Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017)"
 
-#: What all rows share: the variable f, of which half or more of a feature selects it.
+#: Fields that all formulations share: variable f; a feature with f of at least 1/2 is selected.
 _row = partial(Formulation, symbol="f", cones=frozenset({"LP"}), selected_above=0.5)
 
 _FORMULATIONS = (

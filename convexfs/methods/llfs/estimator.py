@@ -34,7 +34,7 @@ from convexfs.methods.llfs.stage_problems import Trace, point_problem, trace
 from convexfs.methods.llfs.tasks import changes_of, kept_map, points_map, progress, pruned
 from convexfs.records import UNDECIDED, Certificate
 
-#: Verdicts, the worst first.
+#: Verdicts, worst first.
 _RANK = {False: 0, None: 1, True: 2}
 
 
@@ -217,7 +217,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         solver: str | None = None,
         **hyper: Any,
     ) -> Self:
-        """Load the model whose points a batch or a fit has stored in a folder.
+        """Load the model whose points a batch or a fit stored in a folder.
 
         It is the one that ``fit`` would have made, bit by bit.
 
@@ -239,7 +239,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     @with_callbacks
     def _fitted(self, X: Any, y: Any, stored: Callable[..., Any] | None = None) -> Self:
-        """Fit to samples, whose points are computed or, by a map `stored`, known."""
+        """Fit to samples; a map `stored` supplies points that are already known."""
         X, codes = self._validate(X, y)
         warn_contradictions(X, codes)
         check_choice("vote", self.vote, ("normalised", "raw"))
@@ -291,13 +291,13 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return self.classes_[self._spheres.classify(queries)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Share of the votes each class has."""
+        """Return each class's share of the votes."""
         queries = self._queries(X)
         votes = self._spheres.votes(queries)
         return votes / votes.sum(axis=1, keepdims=True)
 
     def explain(self, x: Any) -> list[dict[str, Any]]:
-        """Spheres that vote on one sample, the nearest first.
+        """Return the spheres that vote on one sample, nearest first.
 
         Returns
         -------
@@ -377,11 +377,11 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return StatedProblem(problem.objective, problem.constraints)
 
     def _shown_problem(self) -> Any:
-        # Show no changed problem: to state it, a backend would have to solve it first.
+        # Do not show a changed problem: stating it would need a solve first.
         return None if self._work.settings.changed else self.problem(0)
 
     def _work_on(self, X: Any, y: Any) -> PointWork:
-        """Return what is asked of the points of these samples, or of those of the fit."""
+        """Return the work on the points of these samples, or of the training samples."""
         if (X is None) != (y is None):
             raise InputError("give both X and y, or neither")
         if X is None:
@@ -416,7 +416,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return replace(proof, dual_residual=proof.gap, gap=None, verdict=UNDECIDED, reason=reason)
 
     def trace(self, i: int, beta: float | None = None) -> Trace:
-        """All convex programs on the way to the local optimum of sample i at `beta`.
+        """Return all subproblems on the way to the local optimum of sample i at `beta`.
 
         Each has its problem, iterate, answer and objective; printed, the trace is a table,
         and :func:`convexfs.methods.llfs.pictures.trace_picture` draws it.
@@ -425,7 +425,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return trace(values, settings, float(self.betas_[i]) if beta is None else beta)
 
     def _point(self, i: int) -> tuple[dict[str, Any], PointSettings]:
-        """Numbers of a sample and how they were solved."""
+        """Return the data of a sample's problem, and its solver settings."""
         check_is_fitted(self)
         check_number("i, a sample,", i, 0, len(self.betas_) - 1, whole=True)
         return self._work.values(i), self._work.settings
@@ -450,7 +450,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return checked_max_features(self.max_features, self.n_features_in_, n_considered)
 
     def _seed(self) -> int:
-        """As elsewhere, but a number is the seed itself, as in a batch.
+        """Return the seed; an integer is used as it is, as in a batch.
 
         Points that are kept are found again by a seed that is fixed.
         """

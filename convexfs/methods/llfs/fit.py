@@ -1,4 +1,4 @@
-"""LLFS: every representative point chooses its own features, one task a point."""
+"""Fit LLFS: every representative point selects its own features, one task per point."""
 
 import time
 import warnings
@@ -29,15 +29,15 @@ from convexfs.methods.llfs.settings import (
 from convexfs.methods.llfs.utility import utility
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
-#: A sphere whose score is higher by less than this is no better: the lowest beta has it.
+#: A score that is higher by less than this counts as equal: the lowest beta wins.
 SCORE_TIE = 1e-12
-#: What is known of linear programs.
+#: Statuses of linear programs.
 PROVEN = "the linear program of every point and beta, by its dual bound; not its rounding"
 
 
 @dataclass(frozen=True)
 class PointResult:
-    """What one representative point chose.
+    """The selection of one representative point.
 
     ``features`` are columns of the data; ``table`` has one row per beta, see
     :data:`convexfs.methods.llfs.relaxation.STATUS_ROW`.
@@ -54,7 +54,7 @@ class PointResult:
 
 @dataclass(frozen=True)
 class LlfsResult:
-    """All points' choices, in their order, and a summary in the records every method has.
+    """The selections of all points in order, and a summary as every method has.
 
     ``considered`` are the features there was a choice among, as positions; ``work`` is what
     was asked of every point in the last pass. The certificate has no gap, but for linear
@@ -70,7 +70,7 @@ class LlfsResult:
 
     @property
     def weights(self) -> np.ndarray:
-        """Share of the points that choose each feature."""
+        """Return the share of points that select each feature."""
         return self.support.mean(axis=0)
 
 
@@ -84,7 +84,7 @@ def llfs(
     seed: Any = 0,
     map: Callable[..., Any] = map,
 ) -> LlfsResult:
-    r"""Localized feature selection (Armanfard, Reilly & Komeili 2017, Algorithm 1).
+    r"""Compute the localized feature selection (Armanfard, Reilly & Komeili 2017, Algorithm 1).
 
     For every sample: :math:`\epsilon_{max} = \max U_2` (6); for every beta a local optimum
     of :math:`\min U_1,\ U_2 \ge \beta\epsilon_{max}` (7), rounded to a set of features;
@@ -124,7 +124,7 @@ def llfs(
 
 
 def last_pass(work: "PointWork", map: Callable[..., Any] = map) -> "PointWork":
-    """Return the work of LFS's last pass, those before it done; of other forms the work itself.
+    """Return the work of LFS's last pass after running the earlier ones; other forms have one.
 
     The points of a pass weigh by what all chose in the one before. The first passes of a fit
     are a fit of fewer passes, and are kept as such.
@@ -150,7 +150,7 @@ def _supports(points: Sequence["PointResult"], shape: tuple[int, int]) -> np.nda
 
 @dataclass(frozen=True, eq=False)
 class PointWork:
-    """What all points of a fit share; called with the number of one, it does that point.
+    """The work on all points of a fit; calling it with an index solves that point.
 
     ``X`` has those columns of the data that there is a choice among, and ``supports`` those
     of them that each point chose in an earlier pass, if there was one.
@@ -167,23 +167,23 @@ class PointWork:
         return self.solve(point)[0]
 
     def solve(self, point: int) -> tuple[PointResult, PointSets]:
-        """Return what the point chose, and what it chose from."""
+        """Return a point's selection, and its candidate sets."""
         answer, chosen_from = solve_point(point, self)
         return replace(answer, features=self.columns[answer.features]), chosen_from
 
     def values(self, point: int) -> dict[str, Any]:
-        """Return the numbers of a point's problem."""
+        """Return the data of a point's problem."""
         asked = self.settings
         if asked.form == LFS:
             return weighted(self.localities(point))
         return local_values(self.X, self.codes, point, asked.max_features, asked.sigma_init)
 
     def localities(self, point: int) -> dict[str, Any]:
-        """Return the numbers of LFS's problem, as its statement takes them."""
+        """Return the data of LFS's problem for its statement."""
         return lfs_values(self.X, self.codes, point, self.supports, self.settings.width)
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """Values of the columns considered as values of all, others zero."""
+        """Expand values of the used columns to all columns, with zeros elsewhere."""
         whole = np.zeros(self.n_features, dtype=values.dtype)
         whole[self.columns] = values
         return whole
@@ -197,15 +197,15 @@ def point_work(
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
 ) -> PointWork:
-    """Return what :func:`llfs` does at every point; the arguments are the same."""
+    """Return the work of :func:`llfs` on all points; the arguments are the same."""
     if is_change(solving.build):
         solving, feasible = _parts_of_change(settings, solving, X.shape[1])
-    # A changed problem may name features by their place.
+    # A changed problem may refer to features by position.
     changed = solving.build is not None or feasible is not None
     columns = np.arange(X.shape[1]) if changed else varying_columns(X)
     asked = point_settings(settings, solving, X.shape[1], len(columns), feasible, seed)
     if feasible is not None:
-        # Here, once: what is wrong with it is the same at every point.
+        # Check here, once: an error would be the same at every point.
         check_constraints(feasible, X.shape[1], asked.max_features)
     varying = np.ascontiguousarray(X[:, columns], dtype=np.float64)
     codes = np.ascontiguousarray(codes, dtype=np.int64)
@@ -215,7 +215,7 @@ def point_work(
 def _parts_of_change(
     settings: Settings, solving: Solving, n_features: int
 ) -> tuple[Solving, Callable[..., Any] | None]:
-    """Return a change as what its stages need: constraints for all, a step if it is another one.
+    """Split a change into constraints for all stages, and a changed step if there is one.
 
     A change that asks for the numbers of a point changes the step alone.
     """
@@ -245,7 +245,7 @@ def point_settings(
     feasible: Callable[..., Any] | None = None,
     seed: Any = 0,
 ) -> PointSettings:
-    """Check the settings of a fit, and return them as its points get them."""
+    """Check the settings of a fit, and return the settings for its points."""
     check_choice("form", settings.form, (*FORMS, FORMER_FORM))
     chosen = taken_by(Settings, settings) | {
         "max_features": checked_max_features(settings.max_features, n_features, n_varying),
@@ -255,7 +255,7 @@ def point_settings(
 
 
 def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
-    """Features, radius and beta of one representative point, and the sets of all betas."""
+    """Select features, radius and beta of one representative point."""
     start = time.perf_counter()
     X, codes, settings = work.X, work.codes, work.settings
     if settings.form == FORMER_FORM:
@@ -295,7 +295,7 @@ def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
 
 
 def _best(scores: Sequence[float]) -> int:
-    """Return the first of the highest scores, so that ties go to the lowest beta."""
+    """Return the first highest score, so that ties go to the lowest beta."""
     best = 0
     for b in range(1, len(scores)):
         if scores[b] > scores[best] + SCORE_TIE:
@@ -304,7 +304,7 @@ def _best(scores: Sequence[float]) -> int:
 
 
 def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int) -> np.ndarray:
-    """Return the feature of least U1, for a point without any feasible rounding."""
+    """Return the feature of least U1, for a point without a feasible rounding."""
     u1 = utility(values["a_same"], values["s"], values["lam"]).mean(axis=0)
     if settings.allows is not None:
         u1[~settings.allows(np.eye(len(u1), dtype=bool))] = np.inf
@@ -318,7 +318,7 @@ def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int
 
 
 def summarise(points: list[PointResult], support: np.ndarray, work: PointWork) -> LlfsResult:
-    """Sum up what is known of all points, after the last pass over them."""
+    """Summarise all points after the last pass."""
     settings = work.settings
     tables = np.array([result.table for result in points])
     seconds = sum(result.seconds for result in points)
@@ -336,10 +336,10 @@ def summarise(points: list[PointResult], support: np.ndarray, work: PointWork) -
 def verdict(
     tables: np.ndarray, f: np.ndarray, settings: PointSettings, seconds: float
 ) -> tuple[Solution, Certificate]:
-    """Return what is known of some points and all their betas; `f` is what they chose."""
+    """Return the overall verdict on some points and betas; `f` are their selections."""
     unsolved = np.isin(tables["status"], (FAILED, TIMEOUT))
     converged = not (unsolved | (tables["status"] == UNCONVERGED)).any()
-    # Infinite where a beta has no set, which is no answer; NaN would be one, a wrong one.
+    # A beta without a set has infinity, which is not a result; NaN would look like one.
     answered = ~(np.isinf(tables["u2"]) | unsolved)
     short = np.where(
         answered, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
@@ -358,7 +358,7 @@ def verdict(
         solution,
         primal_residual=float(np.maximum(short.max(), 0.0)),
         dual_residual=left,
-        # To first order is all there is in a linear program, as long as its constraints are known.
+        # For a linear program first-order conditions suffice, if its constraints are known.
         gap=left if settings.linear and not settings.changed else None,
         tol=1e-6,
         basis=PROVEN if settings.linear else "local: feasible and stationary, every point and beta",
@@ -367,7 +367,7 @@ def verdict(
 
 
 def _unsolved(statuses: np.ndarray) -> str:
-    """Say how many pairs of sample and beta were dropped without an answer; empty if none."""
+    """Describe how many pairs of sample and beta have no solution; "" if all have."""
     counts = {why: int((statuses == why).sum()) for why in (FAILED, TIMEOUT)}
     if not sum(counts.values()):
         return ""
@@ -377,9 +377,9 @@ def _unsolved(statuses: np.ndarray) -> str:
 
 
 def warn_contradictions(X: np.ndarray, codes: np.ndarray) -> None:
-    """Say which samples are equal but of different classes."""
+    """Warn about equal samples of different classes."""
     first: dict[bytes, int] = {}
-    # Adding 0 makes a negative zero a zero.
+    # Adding 0 turns a negative zero into zero.
     seen = [(first.setdefault((row + 0.0).tobytes(), j), j) for j, row in enumerate(X)]
     pairs = [(i, j) for i, j in seen if codes[i] != codes[j]]
     if pairs:

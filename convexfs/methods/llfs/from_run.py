@@ -1,4 +1,4 @@
-"""A fitted LLFS from the points that a folder has kept: a cluster's batch is a model."""
+"""Load a fitted LLFS from the stored points of a folder, such as a cluster's batch."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,13 +28,13 @@ from convexfs.methods.llfs.tasks import (
     stored_points,
 )
 
-#: Choices and points that a message names.
+#: Most alternatives and points that a message names.
 LISTED = 8
 
 
 @dataclass(frozen=True)
 class StoredModel:
-    """A model's parameters, its samples, and a ``map`` that has its points."""
+    """A model's parameters, its samples, and a ``map`` that returns its points."""
 
     parameters: dict[str, Any]
     X: Any
@@ -44,7 +44,7 @@ class StoredModel:
 
 @dataclass
 class _Stored:
-    """Points that belong to one model, by key, and all that is known of it."""
+    """Stored points of one model, by key, with its parameters."""
 
     chosen: dict[str, Any]
     data_sha256: str
@@ -61,7 +61,7 @@ def stored_model(
     solver: str | None,
     hyper: Mapping[str, Any],
 ) -> StoredModel:
-    """Return the one model of a folder that is meant; see ``LLFS.from_run``."""
+    """Return the model of a folder that matches the arguments; see ``LLFS.from_run``."""
     models = _models(run_dir)
     asked = dict(hyper) if solver is None else {**hyper, "solver": solver}
     models = [model for model in models if _is_meant(model, asked)] or _fail(
@@ -87,7 +87,8 @@ def stored_model(
 
     def points(work: PointWork, numbers: Iterable[int]) -> list[PointResult]:
         if work.settings.n_passes < model.chosen["n_passes"]:
-            return [work(point) for point in numbers]  # kept is what the last pass chose
+            # The store holds the results of the last pass.
+            return [work(point) for point in numbers]
         with Store.read(run_dir) as store:
             points = list(stored_points(store, model.keys.values()))
         _check_points(points, work, run_dir)
@@ -97,7 +98,7 @@ def stored_model(
 
 
 def _check_points(points: list[PointResult], work: PointWork, run_dir: str | Path) -> None:
-    """Raise unless there is one point for each sample, and all its features are in the data."""
+    """Raise unless every sample has one point, with features that the data have."""
     numbers = sorted(own.point for own in points)
     fits = all(((own.features >= 0) & (own.features < work.n_features)).all() for own in points)
     if not fits or numbers != list(range(len(work.X))):
@@ -109,7 +110,7 @@ def _fail(message: str) -> Any:
 
 
 def _models(run_dir: str | Path) -> list[_Stored]:
-    """Every model that a folder has points of."""
+    """Return every model that a folder has points of."""
     with Store.read(run_dir) as store:
         rows = store.solutions(blobs=False)
         answered = set(rows["key"][rows["label"].str.startswith(POINT_LABEL, na=False)])
@@ -121,7 +122,7 @@ def _models(run_dir: str | Path) -> list[_Stored]:
         if not isinstance(row["hyper"], str):
             _fail(f"{run_dir}: an earlier version kept its {POINT}s without settings; fit again")
         hyper = json.loads(row["hyper"])
-        if row["repeat"] == row["repeat"] and row["repeat"]:  # measured again
+        if row["repeat"] == row["repeat"] and row["repeat"]:  # Measured repeatedly.
             continue
         point, changed = hyper.pop(POINT, None), row["problem_code"] != AS_PRINTED
         try:
@@ -135,7 +136,7 @@ def _models(run_dir: str | Path) -> list[_Stored]:
             row["problem_code"] if changed else "",
         )  # fmt: skip
         known = canonical([model.chosen, model.data_sha256, model.changed])
-        # Of a point done again after a change of code the last counts.
+        # If a point was computed again after a code change, the last result counts.
         model = models.setdefault(known, model)
         model.keys[point] = row["key"]
         model.specs |= {row["data"]} - {""}
@@ -143,7 +144,7 @@ def _models(run_dir: str | Path) -> list[_Stored]:
 
 
 def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of an estimator that would keep such points."""
+    """Return the estimator parameters that would produce such points."""
     settings = dict(vars(Settings()))
     limit, tol = row["time_limit"], row["tol"]
     more = {
@@ -174,7 +175,7 @@ def _words(asked: Mapping[str, Any]) -> str:
 
 
 def _choices(models: list[_Stored]) -> str:
-    """Return what the models differ in, or what the only one is."""
+    """Describe how the models differ, or the only one."""
     told = [{"data": _spec(model), **model.chosen} for model in models]
     values = {name: list(dict.fromkeys(repr(each[name]) for each in told)) for name in told[0]}
     shown = {name for name, each in values.items() if len(each) > 1} or {"data", "solver", "form"}
@@ -191,7 +192,7 @@ def _spec(model: _Stored) -> str:
 
 
 def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_Stored], Any]:
-    """Return the models of given data, and these as samples and classes."""
+    """Return the models of the given data, and the data as samples and classes."""
     for X, y, codes in _readings(data):
         matching = [model for model in models if _digest(model, X, codes) == model.data_sha256]
         if matching:
@@ -200,7 +201,7 @@ def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_St
 
 
 def _readings(data: Any) -> list[tuple[Any, Any, np.ndarray]]:
-    """Return samples, labels and codes in each form in which a run may have used the data."""
+    """Yield samples, labels and codes in each form in which a run may have used the data."""
     if isinstance(data, str | Path):
         data = load(str(data))
     if isinstance(data, Dataset):
@@ -215,7 +216,7 @@ def _digest(model: _Stored, X: Any, codes: np.ndarray) -> str:
 
 
 def _own_data(model: _Stored, run_dir: str | Path) -> tuple[Any, Any]:
-    """Return the data that a batch names, made again; files are for the caller to name."""
+    """Load the data that a batch names; files must be passed by the caller."""
     if not model.specs:
         _fail(f"{run_dir}: these points were fitted to arrays; give them as data=(X, y)")
     spec = _spec(model)
@@ -239,7 +240,7 @@ def _check_all_there(model: _Stored, n_samples: int, run_dir: str | Path) -> Non
 
 
 def _check_file(model: _Stored, formulation: Any, run_dir: str | Path) -> None:
-    """Raise unless the caller gives the problem file, or the function, of the run as it was then.
+    """Raise unless the caller passes the run's problem file or function, unchanged.
 
     A problem file is code. Its path in the store is shown and never followed.
     """
@@ -260,7 +261,7 @@ def _check_file(model: _Stored, formulation: Any, run_dir: str | Path) -> None:
 
 
 def _check_options(model: _Stored, asked: Mapping[str, Any], run_dir: str | Path) -> None:
-    """Raise if a folder brings solver options that may name files, and the caller does not."""
+    """Raise if stored solver options may name files and the caller does not pass them."""
     options = model.chosen["solver_options"] or {}
     if "solver_options" not in asked and any(isinstance(own, str) for own in _leaves(options)):
         _fail(f"{run_dir} was computed with solver_options={options}: give them too, for options "

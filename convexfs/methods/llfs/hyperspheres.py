@@ -11,22 +11,22 @@ import numpy as np
 
 from convexfs.kernels import INNER, compiled
 
-#: Samples a leaf of a tree may have.
+#: Most samples of a leaf of the k-d tree.
 LEAF = 64
-#: Votes that differ by no more are tied.
+#: Votes closer than this are tied.
 VOTE_TIE = 1e-12
 
 kernel = compiled()
-#: For what only kernels call. Loops are written out below, because whole-array statements
-#: take numba seconds to compile.
+#: Options of functions called by kernels only. Loops are written out, because whole-array
+#: statements take numba seconds to compile.
 leaf = compiled(**INNER)
-#: For what one kernel calls: copied into it, and not compiled by itself.
+#: Options of functions with one caller: they are inlined, not compiled separately.
 part = compiled(inline="always")
 
 
 @kernel
 def squared_distances(X, row, features):
-    """From x to every row of X, in some coordinates."""
+    """Return squared distances from one row to every row of X, in some coordinates."""
     out = np.zeros(X.shape[0])
     for j in range(X.shape[0]):
         for k in range(features.size):
@@ -36,7 +36,7 @@ def squared_distances(X, row, features):
 
 
 def sphere_radius(distance, same, centre, gamma, normalised):
-    """Radius halfway between the last pure enough distance and the first that is not.
+    """Return the radius: halfway between the last distance that is pure enough and the next.
 
     The centre is not counted. With `normalised` the counts are shares of the own class
     (without the centre) and of the others: n_o / (N - n) <= gamma n_s / (n - 1).
@@ -70,7 +70,7 @@ def _radius(distance, order, same, n_same, centre, gamma, normalised):
 
 @kernel
 def nearest_agrees(X, j, row, features, same, bound):
-    """Whether most of the nearest samples to `row`, ties included, are in the class `same`.
+    """Return whether most of the nearest samples to `row`, ties included, are in class `same`.
 
     Sample j is left out; `bound` is any squared distance known to hold one.
     """
@@ -107,7 +107,7 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
 
 @kernel
 def _told(X, same, features, distance, radius):
-    """How many inside, of the class and of others, have their nearest neighbour in the class."""
+    """Count samples inside, of the class and of others, whose nearest neighbour is in the class."""
     order, P, ends, boxes = _tree(X, features)
     labels = np.empty(order.size, np.bool_)
     for j in range(order.size):
@@ -177,7 +177,7 @@ def _tree(X, features):
 
 @part
 def _halve(order, column, low, middle, high):
-    """Rearrange order[low : high + 1]: no value before `middle` is above one after it."""
+    """Partition order[low : high + 1] around position `middle` by value."""
     while low < high:
         pivot = column[order[(low + high) >> 1]]
         i, j = low, high
@@ -200,7 +200,7 @@ def _halve(order, column, low, middle, high):
 
 @part
 def _others_agree(P, ends, boxes, j, labels, squared, waiting):
-    """:func:`nearest_agrees` for sample j of the tree, which spares most distances."""
+    """Do the same as :func:`nearest_agrees` for sample j by the tree, with fewer distances."""
     nearest, agree, ties = np.inf, 0, 0
     waiting[0] = n_waiting = 1
     while n_waiting:
@@ -209,7 +209,7 @@ def _others_agree(P, ends, boxes, j, labels, squared, waiting):
         if _to_box(boxes, node, P, j) > nearest:
             continue
         if 2 * node < len(ends):
-            # The nearer half waits last, and so is looked at first.
+            # Push the nearer half last, so that it is visited first.
             right = _to_box(boxes, 2 * node, P, j) > _to_box(boxes, 2 * node + 1, P, j)
             waiting[n_waiting] = 2 * node + (not right)
             waiting[n_waiting + 1] = 2 * node + right
@@ -231,7 +231,7 @@ def _others_agree(P, ends, boxes, j, labels, squared, waiting):
 
 @part
 def _squared_to(P, j, first, last, out):
-    """From sample j to first:last, coordinate by coordinate, which is quick."""
+    """Compute squared distances from sample j to first:last, coordinate by coordinate."""
     for i in range(last - first):
         out[i] = 0.0
     for q in range(P.shape[0]):
@@ -243,7 +243,7 @@ def _squared_to(P, j, first, last, out):
 
 @leaf
 def _to_box(boxes, node, P, j):
-    """Return the squared distance to a box: a lower bound, also after rounding, for its samples."""
+    """Return the squared distance to a box: a lower bound for its samples, also after rounding."""
     d = 0.0
     for q in range(P.shape[0]):
         step = max(boxes[node, 0, q] - P[q, j], P[q, j] - boxes[node, 1, q], 0.0)
@@ -253,7 +253,7 @@ def _to_box(boxes, node, P, j):
 
 @kernel
 def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, votes):
-    """Add, per query and class, the spheres that vote."""
+    """Count, per query and class, the spheres that vote."""
     same = np.empty(codes.size, np.bool_)
     for i in range(radii.size):
         chosen = features[start[i] : start[i + 1]]
@@ -264,7 +264,7 @@ def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, votes):
             for m in chosen:
                 step = Q[q, m] - X[i, m]
                 d += step * step
-            # Not d <= radius^2: a radius that is a sample's distance holds the sample.
+            # Do not test d <= radius^2: a radius that equals a sample's distance must include it.
             if np.sqrt(d) <= radii[i] and (
                 not neighbor_vote or nearest_agrees(X, -1, Q[q], chosen, same, d)
             ):
@@ -273,7 +273,7 @@ def _count_votes(Q, X, codes, start, features, radii, neighbor_vote, votes):
 
 @kernel
 def _ask_nearest(Q, X, codes, start, features, votes):
-    """Vote, per sphere and query, for the commonest class at the least distance; ties share."""
+    """Add, per sphere and query, a vote for the majority class of the nearest samples."""
     counts = np.empty(votes.shape[1])
     for i in range(start.size - 1):
         chosen = features[start[i] : start[i + 1]]
@@ -319,19 +319,22 @@ class Hyperspheres:
     normalised: bool = True
 
     def votes(self, Q: np.ndarray) -> np.ndarray:
-        """Votes (queries, classes). Queries without any, or tied, ask all neighbours."""
+        """Return votes (queries, classes).
+
+        Queries without votes or with ties use all neighbours.
+        """
         votes = self._counted(Q, fallback=False)
         ordered = np.sort(votes, axis=1)
         undecided = np.flatnonzero(ordered[:, -1] - ordered[:, -2] <= VOTE_TIE)
         if len(undecided):
             asked = self._counted(Q[undecided], fallback=True)
             silent = ordered[undecided, -1] == 0
-            # A tie is only broken: the spheres' votes keep their weight.
+            # Neighbours only break ties: the spheres' votes keep their weight.
             votes[undecided] += np.where(silent[:, None], asked, 1e-6 * asked)
         return votes
 
     def classify(self, Q: np.ndarray) -> np.ndarray:
-        """Classes with the most votes.
+        """Return the classes with the most votes.
 
         What is tied even so goes to the class with most samples; of equally large ones, to
         that of the first sample. Names of classes, which codes are sorted by, have no part.
@@ -343,7 +346,7 @@ class Hyperspheres:
         return preferred[tied.argmax(axis=1)]
 
     def voters(self, x: np.ndarray) -> np.ndarray:
-        """Return the numbers of the spheres that vote on one query."""
+        """Return the indices of the spheres that vote on one query."""
         inside = self._inside(x)
         if not self.neighbor_vote:
             return inside

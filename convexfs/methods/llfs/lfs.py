@@ -27,7 +27,7 @@ LINEAR = {"s": 0.0, "lam": 1.0}
 def localities(
     X: np.ndarray, codes: np.ndarray, point: int, supports: np.ndarray | None, width: float
 ) -> dict[str, np.ndarray]:
-    """Squared differences of a point to its class and to the others, and their weights.
+    """Return squared differences of a point to its class and to the others, with weights.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def localities(
 
 
 def weighted(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a point's weighted distances as LLFS takes them, with a linear G."""
+    """Return a point's weighted distances in LLFS's form, with a linear G."""
     return {
         f"a_{of}": _scaled(values[f"v_{of}"], values[f"d_{of}"]) for of in ("same", "other")
     } | LINEAR

@@ -1,4 +1,4 @@
-"""What LLFS's problems are made of, computed from samples: distances, steepness, levels."""
+"""Compute the data of LLFS's problems from samples: distances, steepness, levels."""
 
 import math
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from convexfs.methods.llfs.utility import (
     utility,
 )
 
-#: Largest relative error of a mean utility or of its slope.
+#: Largest relative error of a mean utility or its slope.
 _ROUNDING = 1e-13
 SIGMA_INITS = ("feasible", "literal")
 STEPS = ("first", "last")
-#: What the pass before chose: nothing, for there was none, or every feature at every point.
+#: Selections of the pass before: none (first pass), or every feature at every point.
 EARLIER = ("none", "all")
 Values = tuple[dict[str, Any], dict[str, Any]]
 
@@ -30,7 +30,7 @@ Values = tuple[dict[str, Any], dict[str, Any]]
 def checked_max_features(
     max_features: int | None, n_features: int, n_varying: int | None = None
 ) -> int:
-    """Return the budget alpha: by default the root of the number of features, rounded up.
+    """Return the budget alpha: by default the square root of the number of features, rounded up.
 
     Of features that do not vary none is chosen: the budget is that of `n_varying` others.
     """
@@ -44,7 +44,7 @@ def checked_max_features(
 def local_values(
     X: np.ndarray, codes: np.ndarray, point: int, max_features: int, sigma_init: str = "feasible"
 ) -> dict[str, Any]:
-    """Return the distances of a point to its class and to the others, and the s and lam of G."""
+    """Return a point's distances to its class and to the others, and s and lam of G."""
     check_choice("sigma_init", sigma_init, SIGMA_INITS)
     same = _class_of(point, codes)
     others = ~same
@@ -60,7 +60,7 @@ def local_values(
 
 
 def _class_of(point: int, codes: np.ndarray) -> np.ndarray:
-    """Return which samples are of a point's class, which others there must be of both kinds."""
+    """Return a mask of a point's class; raise if its class or the others are empty."""
     check_number("point", point, 0, len(codes) - 1, whole=True)
     same = codes == codes[point]
     if same.sum() < 2:
@@ -76,7 +76,7 @@ def _class_of(point: int, codes: np.ndarray) -> np.ndarray:
 def lfs_values(
     X: np.ndarray, codes: np.ndarray, point: int, supports: np.ndarray | None, width: float
 ) -> dict[str, Any]:
-    """Return LFS's differences and weights of a point, as what the pass before chose has them."""
+    """Return LFS's differences and weights of a point, given the selections of the pass before."""
     _class_of(point, codes)
     return localities(X, codes, point, supports, width)
 
@@ -84,7 +84,7 @@ def lfs_values(
 def _solved(
     X: np.ndarray, codes: np.ndarray, point: int, beta: float, alpha: int, sigma_init: str
 ) -> tuple[dict[str, Any], LocalPath]:
-    """Return a point's values, and its local optima at betas .05 apart up to this one, and at 1."""
+    """Return a point's data and its local optima at betas 0.05 apart up to this one, and at 1."""
     check_number("beta", beta, 0, 1)
     values = local_values(X, codes, point, alpha, sigma_init)
     steps = np.append(np.arange(0.0, beta - 1e-9, 0.05), [beta, 1.0] if beta < 1 else [1.0])
@@ -92,7 +92,7 @@ def _solved(
 
 
 def _tangents(path: LocalPath, f: np.ndarray) -> np.ndarray:
-    """Return points to take tangents at: on the way to the maximiser of (6), there, and at f."""
+    """Return points for tangents: on the way to the maximiser of (6), there, and at f."""
     scaled = np.linspace(0.1, 0.9, 5)[:, None] * path.f[-1]
     return np.vstack([scaled, path.f[-1], f])
 
@@ -105,7 +105,7 @@ def llfs_separation(
     max_features: int | None = None,
     sigma_init: str = "feasible",
 ) -> Values:
-    """(6) of one point, with tangents at its solution, which make the program exact."""
+    """Return the data of (6) for one point, with tangents that make the program exact."""
     alpha = checked_max_features(max_features, X.shape[1])
     values, path = _solved(X, codes, point, 1.0, alpha, sigma_init)
     del values["a_same"]
@@ -140,7 +140,7 @@ def _row(path: LocalPath, beta: float) -> int:
 
 
 def _at_local_optimum(add: Callable[..., dict[str, Any]]) -> Callable[..., Values]:
-    """Make a numeric half of `add`, which adds to a point's values what its local optimum tells."""
+    """Return a function for data that include the point's local optimum, as `add` needs it."""
 
     def numbers(
         X: np.ndarray,
@@ -187,7 +187,7 @@ def lfs(
     width: float = 1.0,
     earlier: str = "all",
 ) -> Values:
-    """LFS of one point, in the first pass or after one in which all chose every feature."""
+    """Return the data of LFS for one point, in the first pass or after an all-features pass."""
     check_number("beta", beta, 0, 1)
     check_number("width", width, 0, open_ends=True)
     check_choice("earlier", earlier, EARLIER)
@@ -207,7 +207,7 @@ def llfs_bisection(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
 
 @_at_local_optimum
 def llfs_ratio(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
-    """F(t) at the ratio t of the local optimum of (7)."""
+    """Return the data of F(t) at the ratio t of the local optimum of (7)."""
     u2 = mean_utility(values["a_other"], f, values["s"], values["lam"])
     return values | {"ratio": float(values["a_same"].mean(axis=0) @ f) / u2}
 
@@ -222,7 +222,7 @@ def llfs_exact(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
 
 
 def polymatroid_cut(a_same: np.ndarray, order: np.ndarray, s: float, lam: float) -> np.ndarray:
-    """Return what each feature adds to U1 when features are added in this order."""
+    """Return the increase of U1 by each feature when features are added in this order."""
     values = utility(np.cumsum(a_same[:, order], axis=1), s, lam).mean(axis=0)
     cut = np.empty(len(order))
     cut[order] = np.diff(values, prepend=0.0)
@@ -238,7 +238,7 @@ def secant_bound(
     max_features: int,
     tangent: np.ndarray,
 ) -> float:
-    r"""Return a lower bound of (7) over the whole polytope.
+    r"""Return a lower bound of (7) over the entire polytope.
 
     :math:`G(z) \ge z\,G(Z_j)/Z_j` on :math:`[0, Z_j]`, where :math:`Z_j` is the sum of the
     alpha largest entries of :math:`a_j`, and U2 is below its tangent at the point
@@ -251,7 +251,7 @@ def secant_bound(
     )
     slope = mean_utility_gradient(a_other, tangent, s, lam)
     u2, along = mean_utility(a_other, tangent, s, lam), float(slope @ tangent)
-    # A point that misses the level by its solver's tolerance is one the bound must hold for.
+    # The bound must also hold for a point that misses the level by its solver's tolerance.
     level = min(eps, u2) - u2 + along - _ROUNDING * (u2 + largest_sum(slope, max_features))
     cost = chords @ a_same / len(a_same)
     priced = priced_minimum(cost, slope, level, max_features)

@@ -1,4 +1,4 @@
-"""Pictures of what LLFS's points chose, as matplotlib figures."""
+"""Pictures of the selections of LLFS's points, as matplotlib figures."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ def support_map(
     names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
 ) -> Any:
-    """Which sample selects which feature; samples ordered by class, and group within it.
+    """Draw which sample selects which feature; samples sorted by class and group.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def support_map(
 
 
 def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) -> Any:
-    """Percentage of the samples of each group that select each feature (Fig. 6, 7, 9).
+    """Draw the percentage of each group's samples that select each feature (Fig. 6, 7, 9).
 
     Features that nobody in a group selects are left out.
     """
@@ -39,7 +39,7 @@ def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) 
     for number, name in enumerate(names):
         share = 100 * support[groups == number].mean(axis=0)
         share[share == 0] = np.nan
-        # Hollow and of different sizes, so that equal shares can be told apart.
+        # Draw hollow markers of different sizes, so that equal shares stay visible.
         look = {
             "marker": "so^Dv"[number % 5],
             "markersize": 5 + 2 * number % 10,
@@ -55,7 +55,7 @@ def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) 
 def distance_histograms(
     X: np.ndarray, codes: np.ndarray, point: int, features: np.ndarray, radius: float
 ) -> Any:
-    """Distances from one sample to its class and to the others, with its radius (Fig. 8)."""
+    """Draw distances from one sample to its class and to the others, with its radius (Fig. 8)."""
     distance = np.linalg.norm(X[:, features] - X[point, features], axis=1)
     same = codes == codes[point]
     others = ~same
@@ -72,7 +72,7 @@ def distance_histograms(
 
 
 def pareto_front(table: np.ndarray) -> Any:
-    """Least U1 of one sample for each level that U2 must reach, relaxed and rounded.
+    """Draw the least U1 of one sample for each level of U2, relaxed and rounded.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def pareto_front(table: np.ndarray) -> Any:
 
 
 def trace_picture(trace: Any) -> Any:
-    """U1 of the iterates of ``LLFS.trace``, program by program, and which do not reach the level.
+    """Draw U1 of the iterates of ``LLFS.trace``, and which of them miss the level.
 
     An upward step starts below the level that U2 must reach, where U1 is too low to count.
     """

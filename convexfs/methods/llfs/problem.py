@@ -51,12 +51,12 @@ from convexfs.methods.llfs.utility import (
     utility_slope,
 )
 
-#: By how much rounding errors may break a constraint at a set of features.
+#: Rounding error by which a set of features may violate a constraint.
 ALLOWED_SLACK = 1e-9
 
 
 def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.ndarray:
-    """Which sets of features, one a row of `sets`, keep the constraints of `feasible`.
+    """Return a mask of the sets of features (rows of `sets`) that satisfy `feasible`.
 
     Affine constraints are looked at all sets together, others one by one.
     """
@@ -82,7 +82,7 @@ def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.
 
 
 def change_constraints(change: Any) -> Feasible:
-    """Return the constraints on f that a change leaves, for all stages of a point."""
+    """Return the constraints on f after a change, for all stages of a point."""
 
     def feasible(f: cp.Variable, max_features: Alpha) -> list[Any]:
         return changed_rows(change, f, max_features).shared
@@ -92,7 +92,7 @@ def change_constraints(change: Any) -> Feasible:
 
 
 def changes_step(change: Any, n_features: int, max_features: int) -> bool:
-    """Tell whether a change goes beyond constraints on f."""
+    """Return whether a change affects more than the constraints on f."""
     f = cp.Variable(n_features, name="f")
     rows = changed_rows(change, f, max_features)
     if rows.own:
@@ -111,7 +111,10 @@ def llfs_separation(
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""Largest separation from the others (eq. 6): :math:`\epsilon_{max} = \max_f U_2(f)`."""
+    r"""Maximise the separation from other classes (eq.
+
+    6): :math:`\epsilon_{max} = \max_f U_2(f)`.
+    """
     f = cp.Variable(a_other.shape[1], name="f")
     u2, below = _under_tangents(f, a_other, s, lam, tangents)
     return cp.Problem(cp.Maximize(u2), [*below, *feasible(f, max_features)])
@@ -199,7 +202,7 @@ def lfs(
     max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""LFS, the linear ancestor (2016): near samples, in earlier choices, count most.
+    r"""Minimise LFS's weighted distances (2016), LLFS's linear ancestor.
 
     .. math::
         \min_f a^T f\quad\text{s.t.}\quad b^T f \ge \beta \max b^T f,\;\text{feasible},\qquad
@@ -252,7 +255,7 @@ def llfs_ratio(
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""Compactness per separation, which is truly quasi-convex.
+    r"""Minimise the ratio of compactness to separation, which is truly quasi-convex.
 
     .. math::
         \min_f \frac{c_1^T f}{U_2(f)}\quad\text{s.t.}\quad U_2(f) \ge \epsilon,\;\text{feasible}
@@ -295,7 +298,7 @@ def llfs_exact(
 
 
 def _largest_sum(values: np.ndarray, max_features: Alpha) -> float:
-    """Return the sum of the alpha largest values; of a Parameter its value now counts."""
+    """Return the sum of the alpha largest values; alpha may be a Parameter."""
     return float(np.sort(values)[-plain(max_features) :].sum())
 
 

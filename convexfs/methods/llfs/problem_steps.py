@@ -1,4 +1,4 @@
-r"""The convex subproblems of LLFS's solution path, in the numbers that change from one to the next.
+r"""The convex subproblems of LLFS's solution path, parametrised by the changing numbers.
 
 =================  =====================================================================
 f                  membership of the features, 0 to 1
@@ -25,18 +25,18 @@ from convexfs.methods.base.solve_step import require_problem
 Number = float | cp.Expression
 #: The paper's alpha, and its letter in a formula.
 Alpha = Annotated[int | cp.Expression, "alpha"]
-Vector = Any  # an array, or a Parameter of its shape
+Vector = Any  # An array, or a Parameter of its shape.
 Feasible = Callable[[cp.Variable, Any], list[Any]]
 
 
 def plain(max_features: Alpha) -> int:
-    """Return alpha as an integer, also of a Parameter."""
+    """Return alpha as an integer, also from a Parameter."""
     value: Any = max_features.value if isinstance(max_features, cp.Expression) else max_features
     return int(value)
 
 
 def feasible(f: cp.Variable, max_features: Alpha) -> list[Any]:
-    r""":math:`0 \le f \le 1,\ 1 \le 1^T f \le \alpha`; a problem file may put its own here."""
+    r"""Return :math:`0 \le f \le 1,\ 1 \le 1^T f \le \alpha`; a problem file may replace it."""
     total: Any = cp.sum(f)
     return [
         (f >= 0).set_label("lower"),
@@ -117,7 +117,7 @@ def llfs_ratio_step(
     max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""Dinkelbach's step: whether a ratio :math:`t = c^T f / U_2(f)` can be undercut.
+    r"""Check by Dinkelbach's step whether the ratio :math:`t = c^T f / U_2(f)` can be lowered.
 
     .. math::
         \min_{f, u}\; c^T f - t u\quad\text{s.t.}\quad
@@ -136,7 +136,7 @@ def program(
     max_features: Alpha,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    """One of the four steps (`PROGRAMS`) with a parameter for each number that changes."""
+    """Return one of the four steps (`PROGRAMS`) with a parameter for each changing number."""
     shapes: dict[str, Any] = {
         "c": n_features, "G": (n_tangents, n_features), "h": n_tangents, "b": n_tangents,
         "R": (rank, n_features), "r": rank, "level": (), "eps": (),
@@ -150,7 +150,7 @@ def program(
 
 
 class ChangedRows(NamedTuple):
-    """The constraints that a change leaves, and whether it changes the rest of a step.
+    """The constraints after a change, and whether it changes the rest of a step.
 
     Those on f alone are `shared` by all stages of a point; `own` have other variables too.
     """
@@ -161,7 +161,7 @@ class ChangedRows(NamedTuple):
 
 
 def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha) -> ChangedRows:
-    """Return the constraints of a changed step, apart from the level.
+    """Return the constraints of a changed step, without the level.
 
     The change is given a step on this f, whose numbers stand for those of any point.
     """
@@ -183,7 +183,7 @@ def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha
 
 
 def value_at(problem: cp.Problem, f: np.ndarray) -> float:
-    """Return the least objective of a step at this f, whatever its other variables are."""
+    """Return the least objective of a step at this f, over its other variables."""
     problem.var_dict["f"].value = f
     value: Any = problem.objective.value
     if value is not None:

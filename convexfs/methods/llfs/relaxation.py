@@ -1,4 +1,4 @@
-"""One point of LLFS: its solution path along beta, and the sets of features it leads to."""
+"""Solve one point of LLFS: its solution path along beta, and the rounded feature sets."""
 
 import time
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ from convexfs.methods.llfs.rounding import best_rounding, swap_search
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility
 
-#: What a step may leave to be gained, as a share of ``solver_tol``: errors add up.
+#: Relative gain that a step may leave, as a share of ``solver_tol``: errors accumulate.
 ROAD_SHARE = 0.1
-#: A mean of G, which is a difference of numbers near 1/2, errs by this.
+#: Rounding error of a mean of G, which is a difference of numbers near 1/2.
 UTILITY_ROUNDING = 1e-15
 GLOBAL, LOCAL, EXACT, UNCONVERGED = "global", "local", "exact", "unconverged"
 #: One row per point and beta. ``status`` says what is known of the relaxed f: ``global``
@@ -49,7 +49,7 @@ STATUS_ROW = np.dtype(
 
 @dataclass(frozen=True)
 class PointSets:
-    """The sets of one point, one per beta (None: dropped), and what is known of them.
+    """The feature sets of one point, one per beta (None if dropped), with their status.
 
     ``f`` are the relaxed indicators they come from, if there are any.
     """
@@ -70,7 +70,7 @@ def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -
 
 
 def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
-    """All betas of the relaxed problem, natively or through a backend."""
+    """Solve all betas of the relaxed problem, natively or by a cvxpy solver."""
     if settings.solving.build is not None:
         return _stated_programs(values, settings).path(settings.betas)
     if not settings.native:
@@ -83,12 +83,12 @@ def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPat
 def path_solver(
     values: Mapping[str, Any], settings: PointSettings, steps: list[Step] | None = None
 ) -> PathSolver:
-    """Return the cvxpy stages of a point, which add every program to `steps`."""
-    # Without its sigmoid, (7) is the linear form.
+    """Return the cvxpy stages of a point; they append every subproblem to `steps`."""
+    # Without the sigmoid, (7) is the linear form.
     numbers = {**values, **LINEAR} if settings.linear else dict(values)
     alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
     point = PointUtilities(**numbers, max_features=alpha, free=settings.feasible is None)
-    # What a mixed-integer or a changed program needs, (6) does not.
+    # (6) needs no mixed-integer or changed program.
     alone = settings.form == "exact" or settings.solving.build is not None
     programs = Subproblems(
         AUTO if alone else settings.solving.solver,
@@ -109,14 +109,14 @@ def path_solver(
 
 
 def backend_name(values: Mapping[str, Any], settings: PointSettings) -> str:
-    """Return the name of the backend that solves a point's programs, or its changed steps."""
+    """Return the name of the solver of a point's subproblems, or of its changed steps."""
     if settings.solving.build is None and settings.form != "exact":
         return path_solver(values, settings).programs.solver
     return _stated_programs(values, settings).backend_name()
 
 
 def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> StatedPrograms:
-    """Errors add up over their steps."""
+    """Return the stated subproblems of a point, with a tighter tolerance: errors accumulate."""
     tol, options = 0.01 * settings.solving.tol, settings.solving.options
     return StatedPrograms(
         path_solver(values, settings), settings.solving.solver, tol, options, settings.solving.build
@@ -129,7 +129,7 @@ def _linear_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPat
     solved = [priced_minimum(c1, c2, beta * most, alpha) for beta in settings.betas]
     F = np.array([priced.f for priced in solved])
     mu, bound = (np.array([getattr(each, name) for each in solved]) for name in ("mu", "bound"))
-    # The values of the linear form, not of U1 and U2: they are what it trades.
+    # Use the values of the linear form, not U1 and U2, because it trades these off.
     u1 = F @ c1
     left = np.maximum(u1 - bound, 0.0) / np.maximum(u1, 1e-300)
     none = np.zeros(len(solved), dtype=int)
@@ -144,10 +144,10 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) 
     table["level"] = path.betas * path.eps_max
     table["score"] = -np.inf
     table["bound"] = np.nan
-    # One feature at the least U1 of all betas is the closed form, optimal over everything.
+    # A single feature of the least U1 at all betas is the closed form, globally optimal.
     single = (path.f.sum(axis=1) <= 1 + 1e-12) & (path.f.max(axis=1) >= 1 - 1e-12)
     closed = settings.native & single & (path.iterations == 0)
-    # No U1 is below 0; there gradients are rounding errors, and so is what they leave over.
+    # U1 is never below 0; at 0, gradients and residuals are rounding errors.
     least = path.u1 <= UTILITY_ROUNDING
     table["residual"][least] = 0.0
     table["status"] = np.where(closed | least, GLOBAL, LOCAL)

@@ -17,13 +17,13 @@ from convexfs.kernels import INNER, compiled
 
 HOW = ("enumerate", "random")
 SNAP = 1e-4
-#: Up to this many fractional entries all roundings are tried, beyond it random ones.
+#: Up to this many fractional entries all roundings are tried; beyond, random ones.
 MOST_ENUMERATED = 12
-#: A level counts as reached when it is missed by rounding errors only.
+#: Relative rounding error up to which a level counts as reached.
 _LEVEL_TOL = 1e-12
 
 kernel = compiled()
-#: For what only kernels call.
+#: Options of functions called by kernels only.
 leaf = compiled(**INNER)
 
 
@@ -40,7 +40,7 @@ def best_rounding(
     seed: Any = 0,
     allows: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray | None, float]:
-    """Feasible rounding of f with the least mean G of its distances to `same`.
+    """Return the feasible rounding of f with the least mean G of its distances to `same`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def swap_search(
     level: float,
     max_features: int,
 ) -> tuple[np.ndarray, float]:
-    """Add, drop or swap features, the best change first, while the value falls."""
+    """Add, drop or swap features, best change first, while the value falls."""
     mask = mask.copy()
     value = np.inf
     while True:
@@ -120,7 +120,7 @@ def _sum_of(a, mask):
 
 @leaf
 def _utility_with(base, a, features, pattern, s, lam):
-    """Mean utility where a pattern's features are added to the sums `base`."""
+    """Return the mean utility after adding a pattern's features to the sums `base`."""
     total = 0.0
     for j in range(base.size):
         z = 0.0
@@ -134,7 +134,7 @@ def _utility_with(base, a, features, pattern, s, lam):
 
 @kernel
 def _fill_in(mask, features, patterns, same, other, s, lam, level, max_features):
-    """Put the best feasible pattern of the open features into mask; infinity if none is."""
+    """Write the best feasible pattern of the open features into mask; infinity if none."""
     base_same, base_other = _sum_of(same, mask), _sum_of(other, mask)
     whole = 0
     for m in range(mask.size):
@@ -160,7 +160,7 @@ def _fill_in(mask, features, patterns, same, other, s, lam, level, max_features)
 
 @kernel
 def _best_change(mask, same, other, s, lam, level, max_features):
-    """Feature to take out, feature to put in (-1: none), and the value after it."""
+    """Return the features to drop and to add (-1: none), and the value after the change."""
     chosen = np.flatnonzero(mask)
     z_same, z_other = _sum_of(same, mask), _sum_of(other, mask)
     best_out = best_in = -1

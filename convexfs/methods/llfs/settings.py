@@ -1,4 +1,4 @@
-"""Parameters of LLFS: of a whole fit, and as every point gets them."""
+"""Parameters of LLFS: of a fit, and of each point."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,21 +29,21 @@ from convexfs.methods.llfs.numbers import SIGMA_INITS
 from convexfs.methods.llfs.rounding import HOW
 from convexfs.records import NATIVE
 
-#: The form that is another method, with passes.
+#: The form that is another method (LFS), with several passes.
 LFS = "lfs"
 FORMS = ("compactness", "linear", "lfs", "bisection", "ratio", "exact")
 #: Forms without a native solver.
 BACKEND_FORMS = ("bisection", "ratio")
-#: A form of earlier versions: its stored points can be read, not computed.
+#: A form of earlier versions: its stored points can be read, but not computed.
 FORMER_FORM = "bisection-only"
 IMPURITIES = ("normalised", "raw")
-#: Finer steps than these between 0 and 1 change nothing.
+#: Smaller steps between 0 and 1 change nothing.
 MOST_BETAS = 100_001
 
 
 @parameters
 class Settings:
-    """Parameters of LLFS; :class:`convexfs.LLFS` says what they mean."""
+    """Parameters of LLFS; see :class:`convexfs.LLFS`."""
 
     max_features: int | None = None
     gamma: float = 0.2
@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass(kw_only=True, eq=False)
 class PointSettings(Settings):
-    """What every point is asked: ``max_features`` is a number now, ``betas`` are values.
+    """Parameters of a point: ``max_features`` is an integer, ``betas`` are values.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class PointSettings(Settings):
 
     @cached_property
     def allows(self) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Which sets a changed `feasible` allows; None for the paper's own constraints."""
+        """Return a function that tests sets against a changed `feasible`; None if unchanged."""
         if self.feasible is None:
             return None
         from convexfs.methods.llfs.problem import allowed_sets
@@ -108,17 +108,17 @@ class PointSettings(Settings):
         return partial(allowed_sets, feasible=self.feasible, max_features=self.max_features)
 
     def most_features(self, n_features: int) -> int:
-        """Of a set: the budget, or all where a changed `feasible` has its place."""
+        """Return the most features of a set: the budget, or all under a changed `feasible`."""
         return self.max_features if self.feasible is None else n_features
 
     @property
     def linear(self) -> bool:
-        """Whether a point's problem is a linear program, without a sigmoid."""
+        """Return whether a point's problem is a linear program, without a sigmoid."""
         return self.form in ("linear", LFS)
 
     @property
     def passes(self) -> int:
-        """How often all points choose: what LFS weighs by, others need not."""
+        """Return the number of passes over all points; only LFS has more than one."""
         return self.n_passes if self.form == LFS else 1
 
     @property
@@ -128,12 +128,12 @@ class PointSettings(Settings):
 
     @property
     def changed(self) -> bool:
-        """Whether a point's problem is another than the paper's."""
+        """Return whether a point's problem differs from the paper's."""
         return self.solving.build is not None or self.feasible is not None
 
     @cached_property
     def native(self) -> bool:
-        """Whether no cvxpy solver takes part."""
+        """Return whether no cvxpy solver is used."""
         solver = self.solving.solver.lower()
         if solver == NATIVE and self.form in BACKEND_FORMS:
             raise SolverUnsuitable(
@@ -148,7 +148,7 @@ class PointSettings(Settings):
 
 
 def beta_values(betas: Any, from_zero: bool = True) -> np.ndarray:
-    """Ascending values in [0, 1]: as given, or so many evenly spaced ones, perhaps but 0."""
+    """Return ascending values in [0, 1]: as given, or evenly spaced, possibly without 0."""
     if np.ndim(betas) == 0:
         check_number("betas, when it is a count,", betas, 2, MOST_BETAS, whole=True)
         return np.linspace(0.0, 1.0, int(betas))[0 if from_zero else 1 :]

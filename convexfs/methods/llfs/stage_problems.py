@@ -1,4 +1,4 @@
-"""Any stage of a point as a cvxpy problem, and the sequence of those that solved it."""
+"""State any stage of a point as a cvxpy problem, and trace the subproblems of its solution."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,16 +22,16 @@ from convexfs.methods.llfs.utility import mean_utility
 from convexfs.records import NATIVE
 
 STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "exact")
-#: The stage that a fit ends with.
+#: The last stage of a fit.
 STEP = "compactness"
-#: Tangents that are added to a stated step at most, and the relative gain that needs none.
+#: Most tangents added to a stated step, and the relative gain below which none is added.
 MOST_CUTS, CUT_GAIN = 10, 1e-6
-#: What a reader calls a subproblem of the solution path.
+#: Readable names of the subproblems.
 NAMES = {"linear": "linear step", CURVED: "quadratic step", "ask": "question", "ratio": "ratio"}
 
 
 def point_problem(work: PointWork, i: int, beta: float, stage: str | None, iterate: Any) -> Any:
-    """Return a stage of a point; by default that with which its fit ended."""
+    """Return a stage of a point; by default the last one of its fit."""
     settings, values = work.settings, work.values(i)
     stage = stage or (settings.form if settings.linear else STEP)
     if settings.linear and stage == settings.form:
@@ -50,7 +50,7 @@ def stage_problem(
     stage: str = "compactness",
     iterate: np.ndarray | None = None,
 ) -> Any:
-    """Return the cvxpy problem of a stage, linearised at `iterate`, by default the local optimum.
+    """Return the cvxpy problem of a stage, linearised at `iterate` (default: local optimum).
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def stage_problem(
 
 
 def _keeps_step(settings: PointSettings) -> bool:
-    """Whether the step is the printed one, perhaps with a change, and not that of a ``build``."""
+    """Return whether the step is the printed one or a change of it, not from ``build``."""
     build = settings.solving.build
     return build is None or is_change(build)
 
@@ -89,7 +89,7 @@ def _keeps_step(settings: PointSettings) -> bool:
 def _cut_step(
     problem: Any, settings: PointSettings, offered: Mapping[str, Any], f: np.ndarray
 ) -> Any:
-    """Return the step with more tangents of U2, until f solves it.
+    """Add tangents of U2 to the step until f solves it.
 
     The steps of a backend have several: with the one at f alone, a point that is optimal to
     the last digits may leave more of them.
@@ -113,7 +113,7 @@ def _stated(stage: str, settings: PointSettings, offered: Mapping[str, Any]) -> 
     if stage != STEP or build is None:
         return printed_problem(row.build, offered)
     if is_change(build):
-        # The change states its constraints itself.
+        # The change states its own constraints.
         printed = {name: value for name, value in offered.items() if name != "feasible"}
         return stated(row, {"a_same": offered["a_same"], **printed}, build)
     return call_by_name(build, offered)
@@ -122,7 +122,7 @@ def _stated(stage: str, settings: PointSettings, offered: Mapping[str, Any]) -> 
 def _curved(
     values: Mapping[str, Any], settings: PointSettings, f: np.ndarray, offered: Mapping[str, Any]
 ) -> Any:
-    """Return the step with curvature."""
+    """Return the step with curvature, at f."""
     from convexfs.methods.llfs.problem_steps import llfs_curved_step
     from convexfs.solving.named_leaves import parameter
 
@@ -137,7 +137,7 @@ def _curved(
 
 
 def _constraints(settings: PointSettings) -> dict[str, Any]:
-    """Return the budget, and the constraints on f: the paper's, or changed ones."""
+    """Return the budget and the constraints on f: the paper's, or changed ones."""
     from convexfs.methods.llfs.problem import feasible
 
     changed = settings.feasible
@@ -152,7 +152,7 @@ def linear_problem(
     stage: str,
     solution: np.ndarray | None = None,
 ) -> Any:
-    """Return the linear program of a point of LFS or of the linear form, with its solution."""
+    """Return the linear program of a point of LFS or the linear form, with its solution."""
     check_number("beta", beta, 0, 1)
     problem = _stated(stage, settings, {**values, "beta": beta, **_constraints(settings)})
     if solution is not None:
@@ -161,14 +161,14 @@ def linear_problem(
 
 
 def _fill(problem: Any, primal: Mapping[str, Any]) -> None:
-    """Give the problem's variables these values."""
+    """Assign these values to the problem's variables."""
     from convexfs.solving.named_leaves import fill
 
     fill(problem, primal)
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
-    """Return the numbers that the bisection, the ratio and the binary cut take from the iterate."""
+    """Return the numbers that bisection, ratio and binary cut take from the iterate."""
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     order = np.argsort(-f, kind="stable")
     return {
@@ -201,7 +201,7 @@ def _checked(iterate: Any, n_features: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TraceStep:
-    """One program on the way to a local optimum.
+    """One subproblem on the way to a local optimum.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class TraceStep:
         from convexfs.methods.llfs.problem_steps import PROGRAMS, feasible
 
         numbers = dict(self.step.numbers)
-        used = np.abs(numbers["G"]).max(axis=1) > 0  # tangents; the other rows are empty
+        used = np.abs(numbers["G"]).max(axis=1) > 0  # Rows with tangents; the other rows are empty.
         if used.any():
             numbers |= {name: numbers[name][used] for name in ("G", "h", "b") if name in numbers}
         for name in ("level", "ratio", "eps"):
@@ -259,7 +259,7 @@ class TraceStep:
 
 
 class Trace(Sequence[TraceStep]):
-    """The programs of one point and beta, in the order they were solved.
+    """The subproblems of one point and beta, in the order they were solved.
 
     Printed, it is a table; ``convexfs.show(trace[k].problem)`` shows one of them, and
     :func:`convexfs.methods.llfs.pictures.trace_picture` draws the sequence.
@@ -288,7 +288,7 @@ class Trace(Sequence[TraceStep]):
 
 
 def trace(values: Mapping[str, Any], settings: PointSettings, beta: float) -> Trace:
-    """All subproblems by which the solution path reaches `beta`, upwards and downwards.
+    """Return all subproblems by which the solution path reaches `beta`, up and down.
 
     A fit by the native solver is traced through the backend that "auto" names.
     """

@@ -1,8 +1,8 @@
-"""LLFS's points as tasks: one task, key and rows, whoever asks for a point.
+"""LLFS's points as batch tasks, with the same keys and rows for batches and fits.
 
-A point is a task with all its betas, one solver, one form, one rounding. Batches of problem
+A point is a task with all its betas, one solver, one form and one rounding. Batches of problem
 files with ``FIT = "points"``, on this machine or others, and ``LLFS(run_dir=...)`` share
-:func:`do_point`, and go on with each other's work.
+:func:`do_point`, and can resume each other's work.
 """
 
 import hashlib
@@ -63,16 +63,16 @@ from convexfs.methods.llfs.settings import PointSettings, Settings
 from convexfs.records import ERROR, NATIVE, TIMEOUT, Solution
 
 POINTS, POINT = METHOD.parts or ("", "")
-#: The hash of a problem file that changes nothing.
+#: Hash of a problem file without changes.
 AS_PRINTED = hashlib.sha256(b"").hexdigest()
-#: What distinguishes a point's own answer from those of its betas.
+#: Label prefix of a point's own row, as opposed to the rows of its betas.
 POINT_LABEL = f"{POINT} "
 
 log = logging.getLogger(__name__)
 
 
 def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str, Any]:
-    """Return what an estimator's ``formulation`` changes: ``build``, or ``feasible`` of all stages.
+    """Return the changes of an estimator's ``formulation``: ``build``, or ``feasible``.
 
     A function of ``f`` is a ``feasible``: no ``build`` is offered an f. One that is called
     ``constraints`` is added to the paper's constraints, as in a problem file.
@@ -90,7 +90,7 @@ def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str,
 
 @contextmanager
 def progress(shown: bool, report: Report) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of finished and all points: a bar on a terminal, and twenty log lines.
+    """Yield a function of finished and all points, which shows a bar or twenty log lines.
 
     It calls `report`, if given, once for every finished point.
     """
@@ -127,7 +127,7 @@ def progress(shown: bool, report: Report) -> Iterator[Callable[[int, int], None]
         yield watch
 
 
-# What is asked of a batch
+# Tasks of a batch
 
 
 def parts(whole: Task, problem: ProblemFile) -> Iterator[Task]:
@@ -145,14 +145,14 @@ def parts(whole: Task, problem: ProblemFile) -> Iterator[Task]:
     try:
         whole = replace(whole, **_settled(_asked_of(whole).settings))
     except (SolverUnavailable, SolverUnsuitable):
-        pass  # Every one of them will say so.
+        pass  # Every point will report the error itself.
     except InputError as error:
         raise ProblemFileError(f"{problem.path}, GRID: {error}") from error
     return (_of_point(whole, point) for point in points)
 
 
 def do(task: Task, problem: ProblemFile) -> Result:
-    """Do one point of a batch."""
+    """Run one point of a batch."""
     hyper = json.loads(task.hyper)
     del hyper[POINT]
     return do_point(_work(replace(task, key="", hyper=canonical(hyper))), task)
@@ -160,12 +160,12 @@ def do(task: Task, problem: ProblemFile) -> Result:
 
 @lru_cache(maxsize=4)
 def _work(whole: Task) -> PointWork:
-    """Return what a task on a whole data set asks of every point, in the last pass."""
+    """Return the work of a task on all points, in the last pass."""
     return last_pass(_asked_of(whole))
 
 
 def _asked_of(whole: Task) -> PointWork:
-    """Return what is asked of every point, earlier passes not yet done."""
+    """Return the work of a task on all points, before the earlier passes."""
     problem = load_problem_file(whole.problem_file, whole.problem_sha256)
     data, chosen, feasible = dataset_of(whole), json.loads(whole.hyper), problem.feasible
     build = None if feasible else with_fixed(problem.build, chosen)
@@ -173,18 +173,18 @@ def _asked_of(whole: Task) -> PointWork:
     return point_work(data.X, data.y, settings, solving_of(whole, build), feasible, whole.seed)
 
 
-# Tasks that are the same whoever asks
+# Keys that batches and fits share
 
 
 def told(settings: Settings) -> dict[str, Any]:
-    """Return the settings that are not as usual, as JSON can say them."""
+    """Return the settings that differ from the defaults, as JSON values."""
     plain = {row.name: np.asarray(getattr(settings, row.name)).tolist() for row in fields(Settings)}
     usual = Settings()
     return {name: value for name, value in plain.items() if value != getattr(usual, name)}
 
 
 def _settled(settings: PointSettings) -> dict[str, str]:
-    """Return the formulation and the solver that a choice of form and of "auto" means."""
+    """Return the formulation and the solver behind a form and "auto"."""
     from convexfs.solving.backends import BACKENDS
 
     known = {name.lower(): name for name in BACKENDS}
@@ -200,11 +200,11 @@ def _of_point(whole: Task, point: int) -> Task:
     return keyed(**known | {"hyper": canonical({**json.loads(whole.hyper), POINT: point})})
 
 
-# What is done and kept
+# Running and storing points
 
 
 def do_point(work: PointWork, task: Task) -> Result:
-    """Solve and round every beta of a point, choose, and say what is known of each."""
+    """Solve and round all betas of a point, select one, and return the rows to store."""
     point = json.loads(task.hyper)[POINT]
     solved, sets = work.solve(point)
     table = solved.table
@@ -230,7 +230,7 @@ def do_point(work: PointWork, task: Task) -> Result:
 
 
 def _ended(solution: Solution, statuses: np.ndarray) -> Solution:
-    """Return a point's answer, saying what is left to be wished for."""
+    """Return a point's solution with a note if betas timed out or did not converge."""
     if (statuses == TIMEOUT).any():
         return replace(solution, status=TIMEOUT)
     unconverged = int((statuses == UNCONVERGED).sum())
@@ -284,7 +284,7 @@ def _stored_point(arrays: dict[str, np.ndarray], seconds: float) -> PointResult:
     return PointResult(features=features, table=table, seconds=seconds, **numbers)
 
 
-# What is asked of an estimator
+# Tasks of an estimator
 
 
 def points_map(jobs: int, watch: Callable[[int, int], None]) -> Callable[..., list[PointResult]]:
@@ -306,7 +306,7 @@ def points_map(jobs: int, watch: Callable[[int, int], None]) -> Callable[..., li
 
 def _computed(work: PointWork, todo: list[int], jobs: int) -> Iterator[PointResult]:
     if jobs == 1:
-        # As in workers: the order of a sum must not depend on the number of jobs.
+        # Use one thread as in workers: the order of a sum must not depend on the number of jobs.
         with one_thread():
             yield from map(work, todo)
         return
@@ -360,7 +360,7 @@ def kept_map(
 
 
 def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings) -> Task:
-    """Return what an estimator asks of its data, as a batch would."""
+    """Return the task of an estimator on its data, as a batch would define it."""
     formulation, is_function = model.formulation, callable(model.formulation)
     file, name, code = None, METHOD.name, AS_PRINTED
     if is_function:
@@ -369,7 +369,7 @@ def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings
     elif formulation is not None:
         file = changed_file(formulation, METHOD.name)
         name, code = file.name, file.code_sha256
-    # An earlier pass of a fit is the last one of a shorter fit.
+    # An earlier pass of a fit is the last pass of a shorter fit.
     asked = replace(Settings(**taken_by(Settings, model)), n_passes=settings.n_passes)
     hyper = told(asked) | ({} if file is None else own_values(file))
     if model.prune_to is not None:
@@ -398,12 +398,12 @@ def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings
 
 
 def digest(X: np.ndarray, codes: np.ndarray) -> str:
-    """Return the hash of some samples, as a batch has it of its data."""
+    """Return the hash of samples, as a batch computes it."""
     return Dataset(np.ascontiguousarray(X), codes, (), ()).digest
 
 
 def pruned(X: np.ndarray, codes: np.ndarray, prune_to: int | None) -> np.ndarray:
-    """Features left by a pruning by Logo's weights, all without one."""
+    """Return the features left after pruning by Logo's weights; all without pruning."""
     if prune_to is None:
         return np.arange(X.shape[1])
     check_number("prune_to", prune_to, 1, X.shape[1], whole=True)

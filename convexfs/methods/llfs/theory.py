@@ -1,7 +1,7 @@
-"""What LLFS's paper promises about unseen samples.
+"""Theoretical bounds of LLFS's paper for unseen samples.
 
-Armanfard, Reilly and Komeili (2017, Sec. III-D) count the dichotomies that the spheres make,
-for raw impurity and without the nearest neighbour's say; the bounds hold as stated there.
+Armanfard, Reilly and Komeili (2017, Sec. III-D) count the dichotomies of the spheres, for raw
+impurity and without the vote of the nearest neighbour. The bounds hold as stated there.
 """
 
 import math
@@ -10,7 +10,7 @@ from convexfs.errors import check_number
 
 
 def vc_dimension(n_clusters: int, gamma: float) -> int:
-    r"""Vapnik-Chervonenkis dimension :math:`h = L(\lceil 1/\gamma \rceil - 1)` of LLFS.
+    r"""Return the VC dimension :math:`h = L(\lceil 1/\gamma \rceil - 1)` of LLFS.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def vc_dimension(n_clusters: int, gamma: float) -> int:
     """
     check_number("n_clusters", n_clusters, 1, whole=True)
     check_number("gamma", gamma, 0, 1, open_ends=True)
-    # 1/(1/49) is a hair above 49, and its ceiling must not be 50.
+    # 1/(1/49) is slightly above 49, but its ceiling must not be 50.
     return n_clusters * (math.ceil(1.0 / gamma * (1.0 - 1e-12)) - 1)
 
 
 def risk_bound(training_error: float, n_samples: int, h: int, xi: float = 0.05) -> float:
-    r"""Risk that is exceeded with probability xi at most (eq. 15).
+    r"""Return the risk that is exceeded with probability at most xi (eq. 15).
 
     .. math::
         R \le R_N + \sqrt{\frac{h(\ln(2N/h) + 1) - \ln(\xi/4)}{N}}

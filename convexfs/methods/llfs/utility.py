@@ -11,7 +11,7 @@ G is increasing and, on :math:`z \ge 0`, concave: it counts distances up to abou
 import numpy as np
 from scipy.special import expit
 
-#: s z at which the sigmoid reaches .97; the paper's (8) puts the farthest sample there.
+#: The value s z at which the sigmoid reaches .97; (8) puts the farthest sample there.
 SATURATION = float(np.log(0.97 / 0.03))
 #: The paper's lam is LINEAR_SHARE / alpha, where alpha is ``max_features``.
 LINEAR_SHARE = 0.01
@@ -47,7 +47,7 @@ def tangent(a: np.ndarray, f: np.ndarray, s: float, lam: float) -> tuple[np.ndar
 def tangents_of_mean(
     a: np.ndarray, points: np.ndarray, s: float, lam: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes (a row each) and offsets of the tangents of U at these points."""
+    """Return slopes (one row each) and offsets of the tangents of U at these points."""
     slopes, offsets = zip(*(tangent(a, f, s, lam) for f in np.atleast_2d(points)), strict=True)
     return np.array(slopes), np.array(offsets)
 
@@ -55,7 +55,7 @@ def tangents_of_mean(
 def steepness(
     a_same: np.ndarray, a_other: np.ndarray, max_features: int, sigma_init: str = "feasible"
 ) -> float:
-    r"""Steepness s by (8): the largest :math:`a_j^T f` at the initial, uniform f reaches .97.
+    r"""Return the steepness s by (8): at uniform f the largest :math:`a_j^T f` reaches .97.
 
     The text asks for a uniform f within the budget, which is :math:`\alpha/M`
     (``"feasible"``); Algorithm 1 prints :math:`1/\alpha` (``"literal"``), which breaks

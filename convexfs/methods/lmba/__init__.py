@@ -1,4 +1,4 @@
-"""Lmba: feature weights of least nearest-neighbour loss."""
+"""Lmba: feature weights that minimise a nearest-neighbour loss."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

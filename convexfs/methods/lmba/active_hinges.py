@@ -24,22 +24,22 @@ from convexfs.neighbors.triplets import pair_distances, pair_sums
 if TYPE_CHECKING:
     from convexfs.methods.lmba.newton import Program
 
-#: Hinges taken for nearly 0: this many, and as many more for every feature.
+#: Hinges taken as nearly 0: this many, and as many more per feature.
 _KINKS, _KINKS_PER_FEATURE = 200, 3
-#: Hinges below this share of a usual distance may be 0; up to so many times the usual
-#: number of them are looked at, and told apart by so many digits.
+#: Hinges below this share of a typical distance may be 0; at most this multiple of the usual number
+#: is examined, and compared by this many digits.
 _TIED, _TIMES_USUAL, _DIGITS = 1e-7, 100, 12
-#: Features of the first small program, at least; it grows to twice its size at most.
+#: Fewest features of the first small program; it at most doubles per round.
 _FEATURES = 50
-#: A feature that pays by less, relative to the largest slope, is not worth a round.
+#: A feature whose reduced cost is smaller, relative to the largest slope, does not enter.
 _PAYS = 1e-13
-#: HiGHS goes no further.
+#: HiGHS's tightest tolerance.
 _ACCURACY = 1e-10
 
 
 @dataclass(frozen=True)
 class Polished:
-    """A minimiser over the nearest kinks, and the bound its multipliers prove for all u.
+    """A minimiser over the nearest kinks, and the bound that its multipliers prove for all u.
 
     ``features`` are those it was sought among: no other would pay.
     """
@@ -82,7 +82,7 @@ def polish(program: "Program", u: np.ndarray) -> Polished | None:
 
 
 def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Other features, steepest first, that would lower the loss at this slope."""
+    """Return other features, steepest first, that would lower the loss at this slope."""
     level = 0.0 if program.total is None else slope[features].min()
     worth = slope < level - _PAYS * np.abs(slope).max(initial=0.0)
     worth[features] = False
@@ -93,7 +93,7 @@ def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.n
 def _nearest_kinks(
     program: "Program", d: np.ndarray, usual: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Triplets (i, j, p) whose hinges are nearest to 0, and all that may be 0."""
+    """Return the triplets (i, j, p) whose hinges are nearest to 0, and all that may be 0."""
     others = np.not_equal.outer(program.codes, program.codes)
     least = _TIED * max(float(np.abs(d).max()), program.typical_hinge())
     parts = []
@@ -117,7 +117,7 @@ def _nearest_kinks(
 def _merged(
     R: np.ndarray, theta: np.ndarray, usual: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hinges that are the same as one, and how often each occurs.
+    """Merge equal hinges, and count how often each occurs.
 
     With few different values in the data there are far more hinges at 0 than usual, but
     few of them differ.
@@ -133,7 +133,7 @@ def _merged(
 def _solve(
     program: "Program", v: np.ndarray, R: np.ndarray, theta: np.ndarray, times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    r"""Weights, and shares times how often a hinge occurs, of the small program, by HiGHS.
+    r"""Solve the small program by HiGHS; return weights, and shares times counts.
 
     Its dual has a row for each feature instead of each hinge, of which there are more:
     :math:`\max \theta^T \pi + s \lambda,\ \lambda 1 - R^T \pi \le v,\ 0 \le \pi \le c` with the
@@ -141,7 +141,7 @@ def _solve(
     -R^T \pi - \kappa \le v,\ \kappa \ge 0`.
     """
     n_kinks, n_features = R.shape
-    # In units of the slope, so that the solver's absolute accuracy means something.
+    # Scale by the slope, so that the solver's absolute tolerance is meaningful.
     unit = max(float(np.abs(v).max(initial=0.0)), _ACCURACY * program.c)
     if program.total is None:
         others, cost, bounds = -np.eye(n_features), np.ones(n_features), (0, None)

@@ -1,4 +1,4 @@
-"""Lmba: feature weights of least nearest-neighbour loss."""
+"""Fit Lmba: feature weights that minimise a nearest-neighbour loss."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,17 +25,17 @@ from convexfs.methods.lmba.gradient import descend
 from convexfs.methods.lmba.native import least_useful_c, program_of
 from convexfs.records import NATIVE, Certificate, Solution
 
-#: Name of the formulation behind each form; the gradient's is what it descends on.
+#: Formulation name of each form; for "gradient", the one whose loss it descends.
 FORMS = {"simplex": "lmba-simplex", "box": "lmba-box", "gradient": "lmba-box"}
-#: Hinges in the linear program above which a backend takes from many minutes to hours.
+#: With more hinges in the linear program, a cvxpy solver takes many minutes to hours.
 _MOST_HINGES = 100_000
-#: Weights this near to each other, or to a bound, are tied.
+#: Weights this close to each other, or to a bound, are tied.
 _TIED = 1e-6
 
 
 @parameters
 class Settings:
-    """Parameters of Lmba; :class:`convexfs.Lmba` says what they mean."""
+    """Parameters of Lmba; see :class:`convexfs.Lmba`."""
 
     c: float = 1.0
     n_neighbors: int = 3
@@ -47,7 +47,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class LmbaResult:
-    """Weights ``w = sqrt(u)``, the loss e(w), and their proof."""
+    """Weights ``w = sqrt(u)``, the loss e(w), and their certificate."""
 
     weights: np.ndarray
     loss: float
@@ -63,7 +63,7 @@ def lmba(
     *,
     seed: Any = None,
 ) -> LmbaResult:
-    r"""Feature weights of Lmba (Pattern Recognition 2009).
+    r"""Compute feature weights by Lmba (Pattern Recognition 2009).
 
     With :math:`\|z\|_w^2 = \sum_f w_f^2 z_f^2` the loss of sample i is
 
@@ -97,7 +97,7 @@ def lmba(
     settings = settings or Settings()
     form, build = settings.form, solving.build
     formulation = _checked_formulation(settings, solving)
-    # A changed problem may name features by their place.
+    # A changed problem may refer to features by position.
     columns = varying_columns(X) if build is None else np.arange(X.shape[1])
     chosen = taken_by(numbers.lmba_simplex, settings)
     values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
@@ -118,7 +118,7 @@ def lmba(
 
 
 def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
-    """Return the formulation of ``settings.form``; refuse settings that do not fit each other."""
+    """Return the formulation of ``settings.form``; raise for incompatible settings."""
     form = settings.form
     check_choice("form", form, FORMS)
     formulation = METHOD.formulation(FORMS[form])
@@ -136,7 +136,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def _check_size(formulation: Formulation, values: Mapping[str, Any], solving: Solving) -> None:
-    """Raise if a backend would take hours for what the native solver does in seconds."""
+    """Raise if a cvxpy solver would take hours, while the native solver takes seconds."""
     if solving.build is not None or solving.time_limit is not None:
         return
     if runs_natively(formulation, solving):
@@ -153,7 +153,7 @@ def _check_size(formulation: Formulation, values: Mapping[str, Any], solving: So
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return the problem of these samples; constant columns are left out as in a fit."""
+    """Return the problem of these samples, without constant columns, as in a fit."""
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     chosen = taken_by(numbers.lmba_simplex, settings)
     values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
@@ -168,7 +168,7 @@ def lmba_loss(
     c: float = Settings.c,
     n_neighbors: int = Settings.n_neighbors,
 ) -> float:
-    """Return the evaluation function e(w) itself (Definition 6); all weights 1 by default.
+    """Return the evaluation function e(w) (Definition 6); weights default to 1.
 
     Targets and margins are those of all columns of `X`, whatever the weights.
     With weights 0 and 1 it scores subsets, less being better.
@@ -181,7 +181,7 @@ def lmba_loss(
 
 
 def evaluation(weights: np.ndarray, values: Mapping[str, Any], hyper: Mapping[str, Any]) -> float:
-    """e(w) for numbers already at hand."""
+    """Return e(w) for data that are already computed."""
     return program_of(**values, c=hyper["c"], simplex=False).value(weights**2)[0]
 
 
@@ -197,12 +197,12 @@ def _descended(
         objective=evaluation(w, values, hyper),
         iterations=settings.n_epochs,
     )
-    # A ranking is all that is claimed, and any weights are one.
+    # The method claims only a ranking, and any weights are one.
     return solution, Certificate.of(solution, tol=0.0, basis="stochastic descent")
 
 
 def _explain(u: np.ndarray, values: Mapping[str, Any], c: float) -> None:
-    """Warn of weights that rank nothing."""
+    """Warn about weights that rank nothing."""
     if np.all(u <= _TIED):
         c0 = least_useful_c(values)
         warn(

@@ -1,4 +1,4 @@
-"""Lmba as printed: stochastic descent on the loss, one sample after the other."""
+"""Lmba as printed: stochastic gradient descent on the loss, sample by sample."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def descend(
     seed: object,
     decay: float = 0.0,
 ) -> np.ndarray:
-    r"""Weights w after ``n_epochs`` visits to every sample in random order (Sec. 3.1).
+    r"""Return weights w after ``n_epochs`` visits to every sample in random order (Sec. 3.1).
 
     .. math::
         w \leftarrow w - \beta_i V / \|V\|,\qquad

@@ -1,4 +1,4 @@
-"""Lmba's linear programs without cvxpy, their duality gap, and the loss itself."""
+"""Solve Lmba's linear programs without cvxpy; compute duality gaps and the loss."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 TOL = 1e-10
 _MOST_STEPS = 2000
-#: Hinges are followed down to this share of a typical one: their sum errs by as much.
+#: Hinges below this share of a typical one are not resolved; their sum errs by as much.
 _ROUNDING = 1e-13
 Numbers = Mapping[str, Any]
 
@@ -23,25 +23,25 @@ Numbers = Mapping[str, Any]
 def lmba_box(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """Solve the box form, to a relative gap of 1e-10."""
+    """Solve the box form to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=False))
 
 
 def lmba_simplex(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """Solve the form of given sum, to a relative gap of 1e-10."""
+    """Solve the form with a given sum to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=True))
 
 
 def lmba_box_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far u is outside ``0 <= u <= 1``."""
+    """Return how far u violates ``0 <= u <= 1``."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), np.max(u - 1.0, initial=0.0)))
 
 
 def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far u is below 0, or its mean from 1."""
+    """Return how far u violates ``u >= 0``, and its mean of 1."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), abs(u.mean() - 1.0)))
 
@@ -57,7 +57,7 @@ def lmba_simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def least_useful_c(values: Numbers) -> float:
-    r"""c0: up to this penalty u = 0 solves the box form.
+    r"""Return c0, the largest penalty at which u = 0 solves the box form.
 
     :math:`c_0 = \min_f A_f / B_f` over :math:`B_f > 0`, with
     :math:`A_f = \sum t_{ij} D_{ijf}` and
@@ -84,7 +84,7 @@ def program_of(
     *,
     simplex: bool,
 ) -> Program:
-    """Return the linear program of these numbers; centred, which no difference sees."""
+    """Return the linear program of these data; samples are centred, which changes no difference."""
     X = np.asarray(X, dtype=np.float64)
     centred = np.ascontiguousarray(X - X.mean(axis=0))
     total = float(X.shape[1]) if simplex else None
@@ -113,12 +113,12 @@ def _gap(values: Numbers, hyper: Numbers, primal: Numbers, *, simplex: bool) -> 
     polished = polish(program, u)
     bound = program.bound(u, 0.0) if polished is None else polished.bound
     apart = program.value(u)[0] - bound
-    # Where the loss is 0 rounding errors of its terms are all there is.
+    # If the loss is 0, only rounding errors of its terms remain.
     return 0.0 if abs(apart) <= _rounding(program) else apart * unit**2
 
 
 def _in_units(program: Program) -> tuple[Program, float]:
-    """Return the program with samples of ordinary size, and the power of 2 they were divided by.
+    """Return the program with samples scaled to ordinary size, and the power of 2 used.
 
     Solvers have accuracies that are absolute; the weights do not see the unit.
     """
@@ -128,7 +128,7 @@ def _in_units(program: Program) -> tuple[Program, float]:
 
 
 def _rounding(program: Program) -> float:
-    """Return what the loss errs by: a share of all it adds up, with all weights 1."""
+    """Return the rounding error of the loss: a share of the sum of its terms."""
     n = len(program.X)
     own = np.bincount(program.codes)[program.codes]
     triplets = float((program.targets >= 0).sum(axis=1) @ (n - own))

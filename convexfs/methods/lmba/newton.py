@@ -31,20 +31,20 @@ from convexfs.neighbors.triplets import pair_distances, pair_sums, target_sum
 
 log = logging.getLogger(__name__)
 
-#: Factor between one width of rounding and the next.
+#: Factor between successive widths of rounding.
 _NARROWER = 0.2
-#: Newton steps at one width, at most.
+#: Most Newton steps at one width.
 _STEPS = 30
 #: The barrier's part of the gap, relative to that of the rounded hinges.
 _BARRIER_SHARE = 0.1
-#: A step may go this share of the way to the boundary.
+#: Largest step, as a share of the distance to the boundary.
 _FRACTION = 0.99
-#: A line search ends where the slope is this share of its start, up or down.
+#: A line search ends where the slope is this share of its initial value.
 _FLAT = 0.3
 _HALVINGS = 40
-#: Newton's decrement that ends a width, relative to the barrier parameter.
+#: Newton decrement that ends a width, relative to the barrier parameter.
 _CENTRED = 1e-3
-#: From this gap on the kinks that matter can be told apart from the others.
+#: Below this gap, the active kinks can be identified.
 _NEARLY = 1e-2
 #: Multipliers of bounds stay within this factor of their central values.
 _MULTIPLIER_RANGE = 1e4
@@ -66,32 +66,32 @@ class Program:
 
     @cached_property
     def linear(self) -> np.ndarray:
-        """A, the squared differences to target neighbours."""
+        """Return A, the squared differences to target neighbours."""
         return target_sum(self.X, self.targets)
 
     def on(self, features: np.ndarray) -> "Program":
-        """Return the same with all other weights held at 0."""
+        """Return the same program with all other weights fixed at 0."""
         return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
     def proof(self, d: np.ndarray, mu: float) -> tuple[float, np.ndarray, float, int]:
-        """Sum of hinges, slope v, what the shares at width mu earn, and how many are rounded."""
+        """Return hinge sum, slope v, dual value of the shares at width mu, and number rounded."""
         C = np.zeros_like(d)
         hinges, earned, rounded = kernels.hinge_sums(d, self.theta, self.codes, self.targets, mu, C)
         return hinges, self.linear + self.c * pair_sums(self.X, C), self.c * earned, rounded
 
     def least_over_region(self, v: np.ndarray) -> float:
-        """``min v'u`` over the box or the simplex."""
+        """Return ``min v'u`` over the box or the simplex."""
         if self.total is None:
             return float(np.minimum(v, 0.0).sum())
         return float(self.total * v.min())
 
     def value(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(u) and a subgradient."""
+        """Return F(u) and a subgradient."""
         hinges, v, _, _ = self.proof(pair_distances(self.X, u), 0.0)
         return float(self.linear @ u + self.c * hinges), v
 
     def bound(self, u: np.ndarray, mu: float) -> float:
-        """Return the bound proven by the shares that u has at width mu."""
+        """Return the bound proven by the shares of u at width mu."""
         _, v, earned, _ = self.proof(pair_distances(self.X, u), mu)
         return earned + self.least_over_region(v)
 
@@ -102,7 +102,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Answer:
-    """The best weights met, the best bound proven, and the Newton steps it took."""
+    """The best weights found, the best bound proven, and the number of Newton steps."""
 
     u: np.ndarray
     value: float
@@ -111,7 +111,7 @@ class Answer:
 
     @property
     def gap(self) -> float:
-        """Relative to the value."""
+        """Return the gap relative to the value."""
         return (self.value - self.bound) / max(abs(self.value), np.finfo(float).tiny)
 
     def with_point(self, u: np.ndarray, value: float, bound: float, steps: int) -> "Answer":
@@ -122,10 +122,10 @@ class Answer:
 
 
 def minimise(program: Program, tol: float, max_steps: int) -> Answer:
-    """Narrow the rounding until value and bound meet to `tol`, relative to the value."""
+    """Reduce the rounding until value and bound agree to `tol`, relative to the value."""
     path = _Path(program)
     if path.mu == 0.0:
-        # All samples are one point: there is no loss and nothing to report.
+        # All samples are equal: the loss is 0.
         return Answer(path.u, 0.0, 0.0, 0)
     best = Answer(path.u, np.inf, -np.inf, 0)
     while True:
@@ -141,7 +141,7 @@ def minimise(program: Program, tol: float, max_steps: int) -> Answer:
 
 
 def _polished(program: Program, answer: Answer) -> Answer:
-    """Point and bound of the program over the kinks alone, where they are better."""
+    """Return point and bound of the program over the kinks, if they are better."""
     polished = polish(program, answer.u)
     if polished is None:
         return answer
@@ -149,7 +149,7 @@ def _polished(program: Program, answer: Answer) -> Answer:
 
 
 class _Path:
-    """The minimiser at one width of rounding, followed to the next.
+    """Follow the minimiser from one width of rounding to the next.
 
     The bounds of u have the multipliers tau over the distance to the
     bound when centred: Newton's method then bears a jump of tau.
@@ -162,14 +162,14 @@ class _Path:
         self.u = np.full(n_features, inside)
         self.d = pair_distances(program.X, self.u)
         self.mu = program.typical_hinge()
-        #: Below this, hinges are rounding errors.
+        #: Hinges below this are rounding errors.
         self.narrowest = 1e-13 * self.mu
         self.tau = 0.0
         self.steps = 0
 
     @property
     def _room(self) -> np.ndarray:
-        """Distance to the upper bounds; the simplex has none."""
+        """Return the distance to the upper bounds; the simplex has none."""
         return 1.0 - self.u if self.program.total is None else np.full_like(self.u, np.inf)
 
     def value_and_bound(self) -> tuple[float, float]:
@@ -179,7 +179,7 @@ class _Path:
         return value, earned + program.least_over_region(v)
 
     def centre(self, max_steps: int) -> bool:
-        """Newton steps at the present width, until they no longer matter.
+        """Take Newton steps at the current width until the decrement is small.
 
         False when rounding errors leave no way to go.
         """
@@ -200,7 +200,7 @@ class _Path:
         return True
 
     def _lower_barrier(self, rounded: int) -> None:
-        """Lower the barrier so that it adds no more to the gap than the rounded hinges."""
+        """Reduce the barrier until it adds no more to the gap than the rounded hinges."""
         first = self.tau == 0.0
         gap = self.program.c * self.mu * (1.0 + rounded / len(self.u))
         self.tau = _BARRIER_SHARE * gap
@@ -208,7 +208,7 @@ class _Path:
             self.lower, self.upper = self.tau / self.u, self.tau / self._room
 
     def _direction(self, v: np.ndarray) -> tuple[np.ndarray, float]:
-        """Newton's direction for rounded hinges and barrier, and the decrease it promises."""
+        """Return Newton's direction for rounded hinges and barrier, and its predicted decrease."""
         slope = v + self._barrier_slope(self.u)
         H = self._curvature()
         H[np.diag_indices_from(H)] += self.lower / self.u + self.upper / self._room
@@ -223,7 +223,7 @@ class _Path:
         return self.tau * (upper - 1.0 / u)
 
     def _move(self, du: np.ndarray, step: float) -> None:
-        """Go, the multipliers as far as their own signs allow."""
+        """Take a step; multipliers move as far as their signs allow."""
         room = self._room
         dlower = self.tau / self.u - self.lower * (1.0 + du / self.u)
         dupper = self.tau / room - self.upper * (1.0 - du / room)
@@ -238,7 +238,7 @@ class _Path:
         self.steps += 1
 
     def _curvature(self) -> np.ndarray:
-        """``c / mu`` times the sum of ``r r'`` over the rounded triplets."""
+        """Return ``c / mu`` times the sum of ``r r'`` over the rounded triplets."""
         program, X = self.program, self.program.X
         H = np.zeros((X.shape[1], X.shape[1]))
         rows = np.zeros((program.targets.shape[1], len(X)))
@@ -250,7 +250,7 @@ class _Path:
         return program.c / self.mu * H
 
     def _step_length(self, du: np.ndarray, g: np.ndarray) -> float:
-        """Return where the slope along du vanishes, or nearly so; it rises from its start."""
+        """Return the step at which the slope along du nearly vanishes."""
         longest = _longest(self.u, du)
         if self.program.total is None:
             longest = min(longest, _longest(1.0 - self.u, -du))
@@ -262,7 +262,7 @@ class _Path:
                 return high
             if low > 0.0 and at_low >= _FLAT * start:
                 return low
-            # The root lies between: where a straight line has it, kept off the ends.
+            # Safeguarded regula falsi step.
             share = float(np.clip(at_low / (at_low - at_high), 0.1, 0.9))
             middle = low + share * (high - low)
             at_middle = self._slope_along(du, g, middle)
@@ -284,7 +284,7 @@ class _Path:
 def _add_outer_products(
     H: np.ndarray, X: np.ndarray, i: int, targets: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Add ``sum_jp w_jp (D_ij - D_ip)(D_ij - D_ip)'`` of sample i."""
+    """Add ``sum_jp w_jp (D_ij - D_ip)(D_ij - D_ip)'`` of sample i to H."""
     weight = rows.sum(axis=0)
     near = weight > 0
     if not near.any():
@@ -300,7 +300,7 @@ def _add_outer_products(
 
 
 def _solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """``H x = right``; features near a bound have curvatures of their own size: scaled away."""
+    """Solve ``H x = right`` after scaling, because features near a bound have large curvature."""
     if not np.all(H.diagonal() > 0):
         raise np.linalg.LinAlgError("rounding has left no curvature")
     scale = H.diagonal() ** -0.5
@@ -308,7 +308,7 @@ def _solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _solve_along_simplex(H: np.ndarray, right: np.ndarray, pivot: int) -> np.ndarray:
-    """Return the same among changes that sum to 0: the pivot pays for all others."""
+    """Solve the same among changes that sum to 0, eliminating the pivot."""
     others = np.arange(len(right)) != pivot
     column = H[others, pivot]
     reduced = H[np.ix_(others, others)] - column[:, None] - column + H[pivot, pivot]
@@ -319,7 +319,7 @@ def _solve_along_simplex(H: np.ndarray, right: np.ndarray, pivot: int) -> np.nda
 
 
 def _near(multiplier: np.ndarray, central: np.ndarray) -> np.ndarray:
-    """Multipliers held within a factor of their central values."""
+    """Return multipliers clipped to a factor of their central values."""
     return np.clip(multiplier, central / _MULTIPLIER_RANGE, central * _MULTIPLIER_RANGE)
 
 

@@ -19,7 +19,7 @@ def lmba_box(
     theta: np.ndarray,
     c: float | cp.Parameter = 1.0,
 ) -> cp.Problem:
-    r"""Weights in a box (Lmba paper, eq. 3-4 with :math:`u = w^2 \in [0, 1]`).
+    r"""Minimise the loss over weights in a box (eq. 3-4 with :math:`u = w^2 \in [0, 1]`).
 
     .. math::
         \min_u\; \sum_{i,j} t_{ij} D_{ij}^T u + c \sum_{i,j,p} t_{ij} (1 - b_{ip})
@@ -40,7 +40,7 @@ def lmba_simplex(
     theta: np.ndarray,
     c: float | cp.Parameter = 1.0,
 ) -> cp.Problem:
-    r"""Weights of a given sum, that of all ones, at whose scale theta was measured.
+    r"""Minimise the loss over weights of a given sum, at which theta was measured.
 
     .. math::
         \min_u\; \sum_{i,j} t_{ij} D_{ij}^T u + c \sum_{i,j,p} t_{ij} (1 - b_{ip})
@@ -53,7 +53,7 @@ def lmba_simplex(
 
 
 def _least_loss(u, region, X, codes, targets, theta, c) -> cp.Problem:
-    """Distances have their own variables: a triplet's row then has three entries."""
+    """Return the problem; distances are variables, so that a triplet's row has three entries."""
     target_pairs, impostor_pairs = list_triplets(codes, targets)
     i, j = target_pairs.T
     near = cp.Variable(len(target_pairs), name="near")

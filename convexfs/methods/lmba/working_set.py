@@ -1,8 +1,8 @@
-"""Lmba's linear program on wide data: most weights are 0, so few features are looked at.
+"""Solve Lmba's linear program on wide data by a working set of features.
 
-Newton's method solves the program of a working set; the last small program then evaluates
-all features (:mod:`convexfs.methods.lmba.active_hinges`), and proves a bound for all of them. The
-features that paid enter, until value and bound meet.
+Most weights are 0. Newton's method solves the program of a working set. The last small program then
+evaluates all features (:mod:`convexfs.methods.lmba.active_hinges`), and proves a bound for all of
+them. Features that would lower the loss enter, until value and bound agree.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ from convexfs.methods.lmba.active_hinges import polish
 from convexfs.methods.lmba.newton import Answer, Program, minimise
 from convexfs.neighbors.triplets import pair_distances
 
-#: Features looked at first; up to this many there is no working set.
+#: Size of the first working set; programs with fewer features need none.
 FEW = 150
 _MOST_ROUNDS = 100
 
 
 def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
-    """As :func:`minimise`, by a working set of features."""
+    """Do the same as :func:`minimise`, by a working set of features."""
     n_features = program.X.shape[1]
     if n_features <= FEW:
         return minimise(program, tol, max_steps)
@@ -27,7 +27,7 @@ def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
         answer = minimise(program.on(features), tol, max_steps - best.steps)
         u = np.zeros(n_features)
         u[features] = answer.u
-        # The bound found holds for the working set alone; this one, for all features.
+        # The bound so far holds for the working set only; this one holds for all features.
         bound = program.bound(u, 0.0)
         best = best.with_point(u, answer.value, bound, best.steps + answer.steps)
         polished = polish(program, u)
@@ -43,7 +43,7 @@ def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
 
 
 def _first(program: Program) -> np.ndarray:
-    """Return the features that pay most where all weigh the same."""
+    """Return the features with the steepest decrease at equal weights."""
     n_features = program.X.shape[1]
     equal = np.full(n_features, 0.5 if program.total is None else program.total / n_features)
     _, v, _, _ = program.proof(pair_distances(program.X, equal), program.typical_hinge())

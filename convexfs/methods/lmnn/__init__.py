@@ -1,4 +1,4 @@
-"""LMNN: a metric under which targets are nearer than impostors."""
+"""LMNN: a metric under which target neighbours are nearer than impostors."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

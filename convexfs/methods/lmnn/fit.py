@@ -1,4 +1,4 @@
-"""LMNN: a metric under which targets are nearer than impostors, by triplet generation."""
+"""Fit LMNN's metric by adding violated triplets to a semidefinite program."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,17 +22,17 @@ from convexfs.methods.lfe.fit import in_their_span
 from convexfs.methods.lmnn import METHOD, numbers
 from convexfs.records import Certificate, Solution
 
-#: Nearest impostors of every target to begin with, and the most that join in a round.
+#: Nearest impostors per target at the start, and most that are added per round.
 _AT_FIRST, _A_ROUND = 3, 20
-#: A triplet this much farther than the margin leaves the problem, in this many rounds.
+#: A triplet this far beyond the margin for this many rounds leaves the problem.
 _CLEAR, _LEAVING = 0.5, 5
-#: Directions in which targets differ by a smaller share of the largest are not stretched more.
+#: Directions with a smaller share of the targets' differences are not stretched further.
 _FLAT = 1e-6
 
 
 @parameters
 class Settings:
-    """Parameters of LMNN: the penalty of impostors, and the targets of a sample."""
+    """Parameters of LMNN: the penalty of impostors, and the number of targets per sample."""
 
     c: float = 1.0
     n_neighbors: int = 3
@@ -40,7 +40,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class LmnnResult:
-    """The metric, how it was reached, and its proof.
+    """The metric, its iteration history and its certificate.
 
     Attributes
     ----------
@@ -106,11 +106,11 @@ def lmnn(
     listed = loss > -np.inf
     if solving.build is None:
         listed &= _largest(loss, _AT_FIRST)
-    # A changed problem may look at single features, so it gets them as they are; and all
-    # triplets at once, since which of them have no loss is known of the printed one only.
+    # A changed problem may refer to single features, so it gets the original ones. It gets all
+    # triplets at once: only for the printed problem is it known which have zero loss.
     frame = np.eye(X.shape[1]) if solving.build is not None else _frame(X, pairs)
     values["X"] = X @ frame
-    # Ignore losses up to a backend's tolerance: its M is no more accurate.
+    # Ignore losses below a solver's tolerance: its M is no more accurate.
     least = 0.0 if runs_natively(formulation, solving) else solving.tol
     rounds, before = [], None
     while True:
@@ -164,7 +164,7 @@ def slacks(values: Mapping[str, Any], M: np.ndarray) -> np.ndarray:
 
 
 def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Axes (J, r) of the samples' span along which differences to targets are as long as wide.
+    """Return axes (J, r) in which the differences to targets have unit scale.
 
     Highly correlated features make a program that solvers find hard; in these
     coordinates it is the same program without them.
@@ -174,13 +174,13 @@ def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         raise InputError("LMNN needs samples that differ: all are the same")
     near = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
     squared, vectors = eigh(near.T @ near / len(pairs))
-    # Along directions in which no target differs M costs nothing, hence has no scale.
+    # Directions in which no targets differ cost nothing, so that M has no scale there.
     least = _FLAT * squared[-1] if squared[-1] > 0 else 1.0
     return basis @ (vectors / np.sqrt(np.maximum(squared, least)))
 
 
 def _losses(X: np.ndarray, codes: np.ndarray, pairs: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """``1 + d_M(x_i, x_j) - d_M(x_i, x_p)`` for pairs (i, j) x samples p; -inf within a class."""
+    """Return ``1 + d_M(x_i, x_j) - d_M(x_i, x_p)`` for pairs and samples; -inf within a class."""
     eigenvalues, vectors = eigh(M)
     Z = X @ (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
     i, j = pairs.T
@@ -199,13 +199,13 @@ def _largest(lost: np.ndarray, most: int) -> np.ndarray:
 
 
 def _psd_part(M: np.ndarray) -> np.ndarray:
-    """M without the negative eigenvalues that are a solver's inaccuracy."""
+    """Return M without negative eigenvalues, which are solver errors."""
     eigenvalues, vectors = eigh(M)
     return (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
 
 
 def _over_all(certificate: Certificate, solution: Solution, left_out: float) -> Certificate:
-    """Return the certificate of the last problem for the one over all triplets.
+    """Extend the certificate of the last problem to the one over all triplets.
 
     Multipliers 0 for the triplets left out keep its bound; its value grows by
     their loss.

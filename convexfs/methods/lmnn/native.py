@@ -1,4 +1,4 @@
-r"""LMNN without cvxpy: an interior point method on the metric alone.
+r"""LMNN without cvxpy: an interior-point method on the metric alone.
 
 With :math:`a = x_i - x_j` and :math:`b = x_i - x_p` of a triplet, and
 :math:`C = \sum a a^T` over the target pairs, the problem and its dual are
@@ -25,16 +25,16 @@ from convexfs.methods.lmnn.numbers import check_size, target_pairs
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
-#: Duality gap asked for, relative to one plus the objective.
+#: Requested duality gap, relative to one plus the objective.
 TOL = 1e-10
 _MOST_STEPS = 300
-#: So many steps that leave more than this share of the gap are the last: rounding has taken over.
+#: The method ends after this many steps that leave more than this share of the gap.
 _PATIENCE, _PROGRESS = 3, 0.7
-#: Relative gap and infeasibility above which short steps are no reason to stop.
+#: Above this relative gap or infeasibility, short steps are no reason to stop.
 _NEAR = 3e-10
-#: Share of the way to the boundary that a step goes, after a short and after a full predictor.
+#: Largest step as a share of the way to the boundary, after a short and a full predictor.
 _SHORT, _FULL = 0.9, 0.99
-#: Smaller shares of the largest eigenvalue of C, and of a squared difference, are rounding.
+#: Smaller shares of C's largest eigenvalue, and of a squared difference, are rounding.
 _FLAT = 1e-13
 
 
@@ -95,7 +95,7 @@ def lmnn_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def lmnn_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the objective at M minus the bound that multipliers ``margin`` prove.
+    """Return the objective at M minus the bound of the multipliers ``margin``.
 
     Where there are none, those of a solution of this problem are taken.
     """
@@ -107,7 +107,7 @@ def lmnn_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
     xi = np.maximum(_hinges(X, values["triplets"], M), 0.0)
     value = _value(X, values["targets"], xi, M, program.c)
     apart = value - _bound(program, np.asarray(y)[program.bound])
-    # Where the optimum is 0 rounding errors of the distances are all there is.
+    # If the optimum is 0, only rounding errors of the distances remain.
     rounding = np.finfo(float).eps * np.abs(M).max(initial=0.0) * float(np.sum(X * X))
     return 0.0 if abs(apart) <= rounding < _FLAT * program.c else apart
 
@@ -127,17 +127,17 @@ def _program(X: np.ndarray, targets: np.ndarray, triplets: np.ndarray, c: float)
 def _whole_metric(
     program: _Program, inner: np.ndarray, X: np.ndarray, triplets: np.ndarray
 ) -> np.ndarray:
-    """Return M of all coordinates, large enough along the free directions."""
+    """Return M in all coordinates, large enough along the free directions."""
     M = program.axes @ inner @ program.axes.T
     loss = _hinges(X, triplets, M)[~program.bound]
     i, _, p = triplets[~program.bound].T
     needed = np.max(loss / np.maximum(_squares((X[i] - X[p]) @ program.free), 1e-300), initial=0.0)
-    # Twice as much as is needed: rounding leaves no loss.
+    # Use twice the necessary size, so that rounding leaves no loss.
     return M + 2.0 * needed * program.free @ program.free.T
 
 
 def _hinges(X: np.ndarray, triplets: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """``1 + d_M(x_i, x_j) - d_M(x_i, x_p)`` of every triplet."""
+    """Return ``1 + d_M(x_i, x_j) - d_M(x_i, x_p)`` of every triplet."""
     i, j, p = triplets.T
     near, far = X[i] - X[j], X[i] - X[p]
     return 1.0 + ((near @ M) * near).sum(axis=1) - ((far @ M) * far).sum(axis=1)
@@ -150,7 +150,7 @@ def _value(X: np.ndarray, targets: np.ndarray, xi: np.ndarray, M: np.ndarray, c:
 
 
 def _bound(program: _Program, y: np.ndarray) -> float:
-    """Return the dual objective of multipliers, shrunk until they are feasible."""
+    """Return the dual objective of multipliers, scaled to be feasible."""
     y = np.clip(y, 0.0, program.c)
     if not len(y):
         return 0.0
@@ -163,7 +163,7 @@ def _squares(rows: np.ndarray) -> np.ndarray:
 
 
 class _Symmetric:
-    """Symmetric matrices of one size as vectors with the same inner product."""
+    """Symmetric matrices as vectors with the same inner product."""
 
     def __init__(self, size: int):
         self.size = size
@@ -179,11 +179,11 @@ class _Symmetric:
         return upper + np.triu(upper, 1).T
 
     def squares(self, rows: np.ndarray) -> np.ndarray:
-        """Rows ``vector(d d')``."""
+        """Return the rows ``vector(d d')``."""
         return rows[:, self.row] * rows[:, self.column] * self.scale
 
     def congruence(self, P: np.ndarray) -> np.ndarray:
-        """Return the matrix that maps ``vector(V)`` to ``vector(P V P)``, of a symmetric P."""
+        """Return the matrix that maps ``vector(V)`` to ``vector(P V P)`` for symmetric P."""
         left, right = P[self.row], P[self.column]
         total = left[:, self.row] * right[:, self.column]
         total += left[:, self.column] * right[:, self.row]
@@ -194,7 +194,7 @@ class _Symmetric:
 
 @dataclass(frozen=True)
 class _Point:
-    """Metric and loss xi with the slack of the margins; multipliers y and of the metric S.
+    """A primal-dual point: metric, losses and slacks; multipliers y and S.
 
     Also the direction from one point to the next.
     """
@@ -219,7 +219,7 @@ class _Point:
 
 
 def _follow_central_path(program: _Program, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return metric, multipliers and steps of a predictor-corrector method, Nesterov-Todd scaled.
+    """Return metric, multipliers and steps of a Nesterov-Todd predictor-corrector method.
 
     The linear systems have a row per pair of coordinates, however many triplets there are.
     """
@@ -229,10 +229,10 @@ def _follow_central_path(program: _Program, tol: float) -> tuple[np.ndarray, np.
     space = _Symmetric(size)
     rows = space.squares(program.far) - space.squares(program.near)
     identity = np.eye(size)
-    # Differences to targets and impostors have about the length 1 under the first metric.
+    # Scale the first metric so that differences to targets and impostors have length about 1.
     first = identity * (2.0 / np.mean(_squares(program.near) + _squares(program.far)))
     hinges = 1.0 - rows @ space.vector(first)
-    # Half of c for all multipliers is far from feasible; products of about one size let it come in.
+    # Start with multipliers c / 2: infeasible, but with complementarity products of one size.
     y = np.full(n_triplets, 0.5 * program.c)
     wide = max(1.0, float(np.abs(np.linalg.eigvalsh(identity - space.matrix(y @ rows))).max()))
     xi = np.maximum(hinges, 0.0) + first[0, 0] * wide / y
@@ -263,7 +263,7 @@ def _follow_central_path(program: _Program, tol: float) -> tuple[np.ndarray, np.
 
 
 class _System:
-    """The linear system of one step, factored once for its predictor and its corrector."""
+    """The linear system of one step, factored once for predictor and corrector."""
 
     def __init__(
         self, space: _Symmetric, rows: np.ndarray, c: float, point: _Point, off: np.ndarray
@@ -284,7 +284,7 @@ class _System:
         self._factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
 
     def direction(self, target: float, predicted: _Point | None = None) -> _Point:
-        """Return the step to products of `target`, corrected by those of a predicted step."""
+        """Return the step to complementarity `target`, corrected by a predicted step."""
         at, space, rest = self._at, self._space, self._rest
         products = np.diag(target - self._middle**2)
         slack, xi = target - at.y * at.slack, target - rest * at.xi
@@ -309,7 +309,7 @@ class _System:
         )
 
     def reach(self, by: _Point) -> tuple[float, float]:
-        """Return the longest steps along a direction that stay inside, primal and dual."""
+        """Return the longest primal and dual steps along a direction inside the cones."""
         at = self._at
         primal = [_reach(at.xi, by.xi), _reach(at.slack, by.slack)]
         dual = [_reach(at.y, by.y), _reach(self._rest, -by.y)]
@@ -325,7 +325,7 @@ def _reach(values: np.ndarray, by: np.ndarray) -> float:
 
 
 def _reach_inside(root: np.ndarray, by: np.ndarray) -> float:
-    """Return how far along `by` a matrix of this Cholesky root stays positive definite."""
+    """Return how far along `by` a matrix with this Cholesky root stays positive definite."""
     half = solve_triangular(root, by, lower=True)
     least = np.linalg.eigvalsh(solve_triangular(root, half.T, lower=True))[0]
     return np.inf if least >= 0 else float(-1.0 / least)

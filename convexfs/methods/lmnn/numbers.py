@@ -1,4 +1,4 @@
-"""What LMNN's problem is made of, computed from samples."""
+"""Compute the data of LMNN's problem from samples."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ import numpy as np
 from convexfs.errors import InputError, check_number
 from convexfs.neighbors.triplets import target_neighbors
 
-#: Numbers in the program beyond which a solver takes gigabytes and hours.
+#: Larger programs take a solver gigabytes and hours.
 _MOST_NUMBERS = 50_000_000
 
 
 def lmnn(
     X: np.ndarray, codes: np.ndarray, *, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Return the numeric half: target neighbours, and all triplets."""
+    """Return the data of the problem: target neighbours, and all triplets."""
     values, hyper = targets_and_price(X, codes, c, n_neighbors)
     pairs = target_pairs(values["targets"])
     return values | {"triplets": triplets(pairs, codes[pairs[:, :1]] != codes)}, hyper
@@ -31,13 +31,13 @@ def targets_and_price(
 
 
 def target_pairs(targets: np.ndarray) -> np.ndarray:
-    """Rows (i, j): a sample and one of its targets."""
+    """Return the rows (i, j): a sample and one of its targets."""
     i, rank = np.nonzero(targets >= 0)
     return np.column_stack([i, targets[i, rank]])
 
 
 def triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:
-    """Rows (i, j, p) of the entries listed in a matrix of pairs x samples."""
+    """Return the rows (i, j, p) of the listed entries of a matrix of pairs x samples."""
     pair, p = np.nonzero(listed)
     return np.column_stack([pairs[pair], p])
 

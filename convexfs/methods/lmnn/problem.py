@@ -12,7 +12,7 @@ import numpy as np
 def lmnn(
     X: np.ndarray, targets: np.ndarray, triplets: np.ndarray, c: float | cp.Parameter = 1.0
 ) -> cp.Problem:
-    r"""Targets near, and impostors farther than they are by 1 (Weinberger & Saul 2009, Sec. 3.2).
+    r"""Keep targets near and impostors farther by 1 (Weinberger & Saul 2009, Sec. 3.2).
 
     .. math::
         \min_{M,\xi}\; \sum_{i,j} t_{ij} d_M(x_i, x_j) + c \sum_{i,j,p} \xi_{ijp}
@@ -39,5 +39,5 @@ def lmnn(
 
 
 def _outer(differences: np.ndarray) -> np.ndarray:
-    """Rows ``vec(d d')``, whose products with ``vec(M)`` are the distances ``d'Md``."""
+    """Return rows ``vec(d d')``, whose products with ``vec(M)`` are the distances ``d'Md``."""
     return np.einsum("nf,ng->nfg", differences, differences).reshape(len(differences), -1)

@@ -1,4 +1,4 @@
-"""Logo with a changed problem: the damped fixed point of its steps."""
+"""Fit Logo with a changed problem: the damped fixed point of its steps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ from convexfs.methods.logo.working_set import cleaned, hyper_of, left_until
 
 
 def takes_counts(build: Callable[..., Any]) -> bool:
-    """Tell whether a changed problem asks how much samples count."""
+    """Return whether a changed problem uses the sample weights `counts`."""
     return takes(build, "counts")
 
 
 @dataclass(frozen=True)
 class ChangedStep:
-    """The answer of a changed problem."""
+    """The solution of a changed problem."""
 
     w: np.ndarray
     value: float

@@ -23,7 +23,7 @@ from convexfs.neighbors.soft import expected_distances
 
 @parameters
 class LogoFitted(WeightSelector):
-    """What a fit of Logo leaves, whatever the target is."""
+    """Attributes and methods of a fitted Logo, for classes and numeric targets."""
 
     sigma: float
     n_permutations: int
@@ -42,7 +42,7 @@ class LogoFitted(WeightSelector):
         return True
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Keep what predictions need: the samples in the features that have weight."""
+        """Store what predictions need: the samples restricted to features with weight."""
         self.sigma_ = float(self.sigma)
         super()._remember(X, codes)
         self._used = np.flatnonzero(self.weights_)
@@ -50,18 +50,18 @@ class LogoFitted(WeightSelector):
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
         permuted = partial(permuted_labels, seed=self._null_seed(), **self._units())
-        # A model that an earlier version has pickled has no iterate, but one near to it.
+        # Models pickled by earlier versions lack the iterate; use a weight vector near it.
         at = getattr(self, "iterate_", getattr(self, "weights_", None))
         known = {"at": at, "lam": getattr(self, "lam_", None)}
         return {**known, "permuted": permuted}
 
     @property
     def objective_pvalue_(self) -> None:
-        """None: permuted labels set the penalty without fits. It goes with the next release."""
+        """Return None; deprecated, because permuted labels set the penalty without fits."""
 
     @property
     def null_counts_(self) -> None:
-        """None: permuted labels set the penalty without fits. It goes with the next release."""
+        """Return None; deprecated, because permuted labels set the penalty without fits."""
 
     def _evidence_units(self, X: Any) -> np.ndarray:
         # Weights are per unit of the feature.
@@ -69,7 +69,7 @@ class LogoFitted(WeightSelector):
         return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
     def _whole_evidence(self) -> float:
-        """Return the statistic that the permutation test of the whole ranking uses."""
+        """Return the statistic for the permutation test of the entire ranking."""
         value = self.solution_.objective
         return -np.inf if value is None else -value
 
@@ -199,7 +199,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
     _accepts: ClassVar[Accepts] = replace(ANY_SAMPLES, dtype=AS_IT_IS)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Margins of samples: positive speaks for ``classes_[1]``.
+        """Return the margins of samples; positive values favour ``classes_[1]``.
 
         With more than two classes, one column each: minus the expected distance
         to the soft nearest neighbour in that class.
@@ -236,7 +236,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
         return super()._step_options(codes) | {"weights": weights}
 
 
-#: Distances held at a time; 16 MB.
+#: Most distances held in memory at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
 

@@ -1,4 +1,4 @@
-"""Logo with its two parameters chosen by cross-validation."""
+"""Choose Logo's two parameters by cross-validation."""
 
 import time
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class FoldTask:
 
 @dataclass(frozen=True)
 class FoldScore:
-    """Share of right predictions, seconds to fit and to score, convergence."""
+    """Accuracy, seconds to fit and to score, and convergence of one fold."""
 
     accuracy: float
     fit_seconds: float
@@ -44,7 +44,7 @@ class FoldScore:
 
 @dataclass(frozen=True)
 class SearchData:
-    """Samples, folds and one request per pair; a forked worker sees them without a copy."""
+    """Samples, folds and requests, shared with forked workers without a copy."""
 
     X: np.ndarray
     codes: np.ndarray
@@ -53,7 +53,7 @@ class SearchData:
 
 
 def score_fold(task: FoldTask, data: SearchData) -> FoldScore:
-    """Fit one fold as Logo does, and score it on the samples left out.
+    """Fit one fold as Logo does, and score it on the held-out samples.
 
     Each fit starts from Logo's own start and computes its own distances: which fixed point is
     reached depends on both, and scores are to be those of the estimator that is returned.
@@ -129,7 +129,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
     def fit(
         self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
     ) -> Self:
-        """Choose sigma and lam by cross-validation on `X`, `y`, then fit them all.
+        """Choose sigma and lam by cross-validation on `X`, `y`, then fit all samples.
 
         A splitter `cv` gets the `groups`.
         """
@@ -153,7 +153,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         return True
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Margins of samples, as of :meth:`convexfs.Logo.decision_function`."""
+        """Return the margins of samples, as :meth:`convexfs.Logo.decision_function`."""
         X = self._queries(X)
         return self.best_estimator_.decision_function(X)
 
@@ -180,7 +180,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         return {name: getattr(self, name) for name in names}
 
     def _search_data(self, X: np.ndarray, codes: np.ndarray) -> SearchData:
-        # Largest first: of equal scores the first is the best, and that is the sparsest.
+        # Largest first, so that the first of equal scores is the sparsest.
         lams = sorted(_listed("lams", self.lams), reverse=True)
         sigmas = sorted(_listed("sigmas", self.sigmas), reverse=True)
         shared, solving = taken_by(Settings, self), self._solving()

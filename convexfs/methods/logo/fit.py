@@ -1,4 +1,4 @@
-"""Logo: local-learning feature selection as a fixed point of convex problems."""
+"""Fit Logo: local-learning feature selection as a fixed point of convex problems."""
 
 import time
 from collections.abc import Callable
@@ -41,15 +41,15 @@ from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
-#: Margins that a stated problem may hold; 0.8 GB.
+#: Most entries of the margin matrix of a stated problem; 0.8 GB.
 _MOST_MARGINS = 100_000_000
-#: Relative duality gap the native solver is asked for; its certificate allows NATIVE_TOL.
+#: Relative duality gap of the native solver; its certificate allows NATIVE_TOL.
 _NATIVE_GAP = 1e-10
 
 
 @dataclass(frozen=True)
 class LogoResult:
-    """Weights and how they were reached.
+    """Weights, iteration history and certificate.
 
     ``history`` has one row an iteration; see
     :class:`convexfs.methods.base.fixed_point.History`. ``converged`` is True at
@@ -83,7 +83,7 @@ def logo(
     weights: SampleWeights | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> LogoResult:
-    r"""Feature weights of Logo (Sun, Todorovic and Goodison 2010).
+    r"""Compute feature weights by Logo (Sun, Todorovic and Goodison 2010).
 
     A fixed point of: take the soft nearest neighbours of every sample at the
     weights w; average the differences to them into margin vectors
@@ -140,7 +140,7 @@ def fit_locality(
     watch: Callable[[str], Any] | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> LogoResult:
-    """:func:`logo` of samples whose neighbours may be others than those of classes."""
+    """Fit Logo to samples with any kind of neighbours, such as those of numeric targets."""
     settings, n_features = request.settings, locality.X.shape[1]
     start = checked_start(settings.start, settings.n_starts, n_features)
     if request.searches:
@@ -166,7 +166,7 @@ def fit_locality(
 def _penalised(
     locality: Locality, request: LogoRequest, permuted: Callable[..., np.ndarray] | None
 ) -> LogoRequest:
-    """Return the same request at the penalty that permuted labels set."""
+    """Return the request with the penalty that permuted labels set."""
     permuted = permuted or partial(permuted_labels, seed=0)
     labels = permuted(locality.codes, request.settings.n_permutations)
     return request.priced(
@@ -185,7 +185,7 @@ def step(
     weights: SampleWeights | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> Step:
-    """Return the step over all features whose neighbours are taken at the weights `at`, or at 1.
+    """Return the step over all features with neighbours at the weights `at`, by default 1.
 
     `lam` is the penalty, if permuted labels have set it already.
     """
@@ -200,7 +200,7 @@ def step_at(
     lam: float | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> Step:
-    """:func:`step` of samples whose neighbours may be others than those of classes."""
+    """Do the same as :func:`step` for samples with any kind of neighbours."""
     request.check()
     n_samples, n_features = locality.X.shape
     if n_samples * n_features > _MOST_MARGINS:
@@ -227,7 +227,7 @@ def _objective(result: LogoResult) -> float:
 def fit_logo(
     X: np.ndarray, codes: np.ndarray, request: LogoRequest, *, start: np.ndarray | None = None
 ) -> LogoResult:
-    """:func:`logo` without its warnings, from the weights `start` instead of 1."""
+    """Do the same as :func:`logo` without warnings, from the weights `start`."""
     locality = locality_of(X, codes, float(request.settings.sigma))
     return _fit(locality, request, request.deadline, start=start)
 
@@ -272,7 +272,7 @@ def _fit(
 
 
 def _solver_that_ran(request: LogoRequest, answer: Any) -> str:
-    """Return the name of the solver of the last step, as the table has it."""
+    """Return the solver of the last step, as the solver table names it."""
     if request.native:
         return NATIVE
     from convexfs.solving.backends import backend
@@ -305,7 +305,7 @@ def _find(
 
 
 def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> None:
-    """Warn of an answer that is all zeros, no fixed point, or not certified by its nature."""
+    """Warn if all weights are 0, if there is no fixed point, or if no certificate is possible."""
     settings = request.settings
     price = settings.beta is None
     if price and settings.lam == 0:
@@ -331,7 +331,7 @@ def _out_of_time(result: LogoResult, request: LogoRequest) -> bool:
 
 
 def _refusal(result: LogoResult, request: LogoRequest) -> str:
-    """Why an answer is no proven fixed point, and what to do."""
+    """Explain why a result is not a proven fixed point, and what to do."""
     n_iter, certificate = len(result.history), result.certificate
     if _out_of_time(result, request):
         return (

@@ -1,4 +1,4 @@
-"""Samples seen from weights: who is near, and the margins that makes."""
+"""Neighbours and margins of samples, as functions of the feature weights."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -23,17 +23,17 @@ from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.soft import has_hit, signed_probabilities
 
-#: Columns of which a float64 copy is small.
+#: Most columns for which a float64 copy is small.
 MOST_COLUMNS = 1000
-#: A kernel width so small, relative to the largest distance, that only the nearest counts.
+#: A sigma below this share of the largest distance means that only the nearest counts.
 _NEAREST = 1e-9
-#: Differences of pairs held at a time; 16 MB.
+#: Most differences of pairs held in memory at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
 class Locality:
-    """Samples with everything that turns weights into margins.
+    """Samples with everything that is needed to compute margins from weights.
 
     :func:`convexfs.methods.logo.margins.locality_of` makes one of samples of any kind.
 
@@ -63,7 +63,7 @@ class Locality:
 
     @cached_property
     def plain_distances(self) -> np.ndarray:
-        """Distances with all weights 1."""
+        """Return the distances with all weights 1."""
         if self.known is not None:
             return self.known
         if self.X.shape[1] <= MOST_COLUMNS:
@@ -77,20 +77,20 @@ class Locality:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Samples that have a margin."""
+        """Return the samples that have a margin."""
         return np.flatnonzero(has_hit(self.codes))
 
     def take(self, index: np.ndarray) -> Any:
-        """Return some columns in the form that `signed` and `margins` take."""
+        """Return some columns in the form that `signed` and `margins` need."""
         return take_columns(self.X, index)
 
     def signed(self, columns: Any, w: np.ndarray) -> np.ndarray:
-        """Signed neighbour probabilities at the weights of a few columns."""
+        """Return signed neighbour probabilities at the weights of a few columns."""
         used = np.flatnonzero(w)
         return self.signed_at(self.distances(columns[:, used], w[used]))
 
     def distances(self, columns: Any, w: np.ndarray) -> np.ndarray:
-        """Distances at the weights of a few columns."""
+        """Return distances at the weights of a few columns."""
         return weighted_distances(columns, w, self.dtype)
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ class Locality:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """How much the terms of the samples with a margin count; None if 1."""
+        """Return the weights of the samples with a margin; None if all are 1."""
         return None if self.weights is None else self.weights.terms(self.codes)[self.rows]
 
     def shares(
@@ -113,7 +113,7 @@ class Locality:
         return margin_columns(columns, signed)[self.rows]
 
     def seen_from(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Signed neighbour probabilities and margins at weights of all columns."""
+        """Return signed neighbour probabilities and margins at weights of all columns."""
         used = np.flatnonzero(w)
         columns = self.take(used)
         signed = self.signed(columns, w[used])
@@ -122,14 +122,14 @@ class Locality:
     def scores(
         self, signed: np.ndarray, p: np.ndarray, dropped: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """``c = Z'p`` of every feature without Z, and a bound on its error.
+        """Return ``c = Z'p`` of every feature without computing Z, and an error bound.
 
         Pairs of a total mass `dropped` may be left out.
         """
         return feature_scores(self.X, score_pairs(signed, p, dropped), self.map)
 
     def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Compute the scores of some features in float64 over all pairs."""
+        """Return the scores of some features in float64 over all pairs."""
         return exact_scores(self.X, index, score_pairs(signed, p))
 
     def turning(
@@ -140,7 +140,7 @@ class Locality:
         pulls: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        r"""How margins change with the weights of a few columns, as neighbours do.
+        r"""Return the derivative of margins by a few columns' weights, through the neighbours.
 
         With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k` at all samples, and `pulls` p of them.
         The lightest pairs, of this share of the mass, may be left out of what is curved.
@@ -170,7 +170,7 @@ class Locality:
 
 
 def few_rows(width: int, n_rows: int) -> Iterator[slice]:
-    """Yield slices over the rows whose pairs, of so many numbers a row, fit a small buffer."""
+    """Yield slices of rows whose pairs, of `width` numbers each, fit a small buffer."""
     step = max(1, _BLOCK_CELLS // width)
     return (slice(first, first + step) for first in range(0, n_rows, step))
 
@@ -181,14 +181,14 @@ def lam_max(locality: Locality) -> float:
 
 
 def entry_scores(locality: Locality) -> np.ndarray:
-    """Return the lam below which each feature takes weight at w = 0: ``sum_n zbar_n(j) / 2``."""
+    """Return the lam below which each feature gets weight at w = 0: ``sum_n zbar_n(j) / 2``."""
     signed = locality.signed_at(np.zeros((len(locality.codes), len(locality.codes))))
     half = np.full(len(locality.rows), 0.5) if locality.counts is None else 0.5 * locality.counts
     return locality.scores(signed, locality.on_all_samples(half))[0]
 
 
 def relief_margin(locality: Locality) -> np.ndarray:
-    """Sum over samples, by feature, the difference to the nearest miss minus to the hit."""
+    """Return RELIEF's margin: per feature, nearest-miss minus nearest-hit differences."""
     distances = locality.plain_distances
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
     signed = replace(locality, sigma=width).signed_at(distances)
@@ -199,7 +199,7 @@ def relief_margin(locality: Locality) -> np.ndarray:
 
 
 def entry_prices(locality: Locality, w: np.ndarray) -> np.ndarray:
-    r"""Return the lam below which each feature would take weight, neighbours and others at w.
+    r"""Return the lam below which each feature would get weight, with neighbours at w.
 
     :math:`\sum_n \bar z_n(j) / (1 + \exp(w^T \bar z_n))`: at a fixed point it is lam where w is
     positive and at most that elsewhere, so it ranks features of weight zero too.
@@ -210,13 +210,13 @@ def entry_prices(locality: Locality, w: np.ndarray) -> np.ndarray:
 
 
 class MixedLocality(Locality):
-    """The same of samples with missing values or categories, in memory."""
+    """The same for samples in memory with missing values or categories."""
 
     X: MixedSamples
 
     @cached_property
     def plain_distances(self) -> np.ndarray:
-        """Distances with all weights 1."""
+        """Return the distances with all weights 1."""
         return self.X.distances(map=self.map) if self.known is None else self.known
 
     def at_labels(self, codes: np.ndarray) -> Locality:
@@ -271,14 +271,14 @@ def locality_of(
     return kind(of_classes(X, codes), codes, sigma, map, weights=weights)
 
 
-#: Features that may enter at permuted labels on average.
+#: Features that may enter on average at permuted labels.
 _ALLOWED = 1
-#: With few features the penalty ends at this share of the highest one.
+#: With few features the penalty is at least this share of the highest score.
 _LEAST = 0.1
 
 
 def null_penalty(labels: np.ndarray, entry: Callable[[np.ndarray], np.ndarray]) -> float:
-    """Return the least penalty above which permuted labels let one feature enter on average.
+    """Return the least penalty at which permuted labels let one feature enter on average.
 
     No fit is needed: a feature enters the weights w = 0 if its score is above the penalty.
     Correlated features take each other's place, so that a fit selects about as many or fewer.
@@ -298,5 +298,5 @@ def null_penalty(labels: np.ndarray, entry: Callable[[np.ndarray], np.ndarray]) 
             largest = np.partition(largest, -number - 1)[-number - 1 :]
     highest = max(float(largest.max(initial=0.0)), 0.0)
     allowed = float(largest.min()) if len(largest) > number else 0.0
-    # Scores are of single precision: what is left of it is equal for all kinds of samples.
+    # Scores have single precision; round, so that all kinds of samples give equal penalties.
     return float(f"{max(allowed, _LEAST * highest):.4g}") or 1.0

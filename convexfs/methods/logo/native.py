@@ -1,4 +1,4 @@
-"""Logo's convex step without cvxpy: eq. 7 and eq. 8 for a given margin matrix."""
+"""Solve Logo's convex step without cvxpy: eq. 7 and eq. 8 for a given margin matrix."""
 
 import time
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ Numbers = Mapping[str, Any]
 
 
 def logo_penalised(Z: np.ndarray, lam: float = 1.0, tol: float = TOL) -> Solution:
-    """Eq. 7 to a relative duality gap of `tol` over all columns of Z."""
+    """Solve eq. 7 to a relative duality gap of `tol` over all columns of Z."""
     return _solve(Z, Penalised(lam), tol)
 
 
 def logo_constrained(Z: np.ndarray, beta: float = 1.0, tol: float = TOL) -> Solution:
-    """Eq. 8 to a relative duality gap of `tol` over all columns of Z."""
+    """Solve eq. 8 to a relative duality gap of `tol` over all columns of Z."""
     return _solve(Z, Constrained(beta), tol)
 
 
 def logo_penalised_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """``P(w) - sum H(s p)``, p scaled by s into ``Z'p <= lam``.
+    """Return the gap ``P(w) - sum H(s p)``, with p scaled by s into ``Z'p <= lam``.
 
     With lam = 0 (eq. 6) only p = 0 is sure to be feasible, and the gap says no
     more than that the loss is positive.
@@ -34,7 +34,7 @@ def logo_penalised_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> floa
 
 
 def logo_constrained_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """``P(w) - sum H(p) + beta max(0, max Z'p)``."""
+    """Return the gap ``P(w) - sum H(p) + beta max(0, max Z'p)``."""
     return _gap(Constrained(hyper["beta"]), values, primal)
 
 
@@ -44,12 +44,12 @@ def logo_penalised_violation(values: Numbers, hyper: Numbers, primal: Numbers) -
 
 
 def logo_constrained_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far w is below 0, or 1'w above beta, relative to it."""
+    """Return how far w is below 0, or 1'w above beta, relative to beta."""
     return Constrained(hyper["beta"]).violation(np.asarray(primal["w"]))
 
 
 def lam_max(Z: np.ndarray) -> float:
-    """Return the lam from which on w = 0 solves eq. 7: ``max_j sum_n z_n(j) / 2``."""
+    """Return the least lam at which w = 0 solves eq. 7: ``max_j sum_n z_n(j) / 2``."""
     return max(float(Z.sum(axis=0).max(initial=0.0)) / 2.0, 0.0)
 
 

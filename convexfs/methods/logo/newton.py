@@ -32,7 +32,7 @@ from convexfs.kernels import compiled
 
 @dataclass(frozen=True)
 class Loss:
-    """The sum over samples that both problems have.
+    """The logistic loss over samples that both problems share.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class Loss:
         return entropy(shrink * pull(margins), self.counts)
 
     def pull(self, margins: np.ndarray) -> np.ndarray:
-        """How strongly each sample asks for a larger margin."""
+        """Return the dual variable of each sample: how strongly it asks for a larger margin."""
         return pull(margins) if self.counts is None else self.counts * pull(margins)
 
     def curvature(self, margins: np.ndarray) -> np.ndarray:
-        """Second derivative of the loss by each margin."""
+        """Return the second derivative of the loss by each margin."""
         p = pull(margins)
         curved = p * (1.0 - p)
         return curved if self.counts is None else self.counts * curved
@@ -62,7 +62,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Penalised(Loss):
-    """``sum_n log(1 + exp(-z_n'w)) + lam 1'w, w >= 0`` (eq. 7; eq. 6 with lam = 0)."""
+    """The objective ``sum_n log(1 + exp(-z_n'w)) + lam 1'w, w >= 0`` (eq. 7; eq. 6 if lam = 0)."""
 
     lam: float
 
@@ -72,11 +72,11 @@ class Penalised(Loss):
     def gap(self, margins: np.ndarray, w: np.ndarray, largest_score: float) -> float:
         shrink = 1.0 if largest_score <= self.lam else self.lam / largest_score
         if self.lam == 0 and w.any():
-            shrink = 0.0  # the scores of its features are 0, and rounding decides their sign
+            shrink = 0.0  # All scores are 0, and rounding decides their sign.
         return self.value(margins, w) - self.entropy(shrink, margins)
 
     def level(self, scores: np.ndarray) -> float:
-        """Return the score no feature may exceed at the optimum."""
+        """Return the largest score that a feature may have at the optimum."""
         return self.lam
 
     def violation(self, w: np.ndarray) -> float:
@@ -85,7 +85,7 @@ class Penalised(Loss):
 
 @dataclass(frozen=True)
 class Constrained(Loss):
-    """``sum_n log(1 + exp(-z_n'w)), 1'w <= beta, w >= 0`` (eq. 8)."""
+    """The objective ``sum_n log(1 + exp(-z_n'w)), 1'w <= beta, w >= 0`` (eq. 8)."""
 
     beta: float
 
@@ -97,7 +97,7 @@ class Constrained(Loss):
         return self.value(margins, w) - bound
 
     def level(self, scores: np.ndarray) -> float:
-        """Return the largest score in play: the multiplier of ``1'w <= beta``."""
+        """Return the largest score in use: the multiplier of ``1'w <= beta``."""
         return float(np.max(scores, initial=0.0))
 
     def violation(self, w: np.ndarray) -> float:
@@ -108,40 +108,40 @@ Objective = Penalised | Constrained
 
 
 def logistic_loss(margins: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """``sum_n log(1 + exp(-m_n))``, without overflow; each term as often as it counts."""
+    """Return ``sum_n log(1 + exp(-m_n))`` without overflow, weighted by `counts`."""
     terms = np.logaddexp(0.0, -margins)
     return float(terms.sum() if counts is None else counts @ terms)
 
 
 def pull(margins: np.ndarray) -> np.ndarray:
-    """``p_n = 1 / (1 + exp(m_n))``: how strongly each sample asks for a larger margin."""
+    """Return ``p_n = 1 / (1 + exp(m_n))``: how strongly each sample asks for a larger margin."""
     return expit(-margins)
 
 
 def entropy(p: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """``sum_n H(p_n)``, each term as often as it counts."""
+    """Return ``sum_n H(p_n)``, weighted by `counts`."""
     terms = entr(p) + entr(1.0 - p)
     return float(terms.sum() if counts is None else counts @ terms)
 
 
 def relative(gap: float, value: float) -> float:
-    """Return a gap measured by one plus the size of the objective."""
+    """Return a gap relative to one plus the size of the objective."""
     return gap / (1.0 + abs(value))
 
 
-#: Steps of the outer and sweeps of the inner loop; both end much earlier.
+#: Most outer steps and inner sweeps; both loops usually end much earlier.
 _MOST_STEPS, _MOST_SWEEPS = 100, 200
-#: Accuracy of the model's minimiser, relative to the violation of optimality at its start.
+#: Accuracy of the model's minimiser, relative to the violation at its start.
 _SWEEP_ACCURACY = 1e-2
-#: A share of the predicted decrease that must be real.
+#: Share of the predicted decrease that a step must achieve.
 _ARMIJO = 1e-4
-#: Decreases of this share of the objective drown in its rounding.
+#: Decreases below this share of the objective are lost in rounding.
 _BLIND = 1e-14
-#: Curvature below this counts as this: samples far on the right side have none.
+#: Least curvature: samples far on the right side have none.
 _LEAST_CURVATURE = 1e-12
 _MOST_HALVINGS, _MOST_ROOT_STEPS, _MOST_POLISHES = 40, 60, 20
-#: Eq. 8: lam falls by this factor, then by more, until the budget is used up; then its
-#: root is searched to this accuracy, near enough for Newton's method.
+#: For eq. 8: lam falls by this factor, then faster, until the budget is used; then its root is
+#: searched to this accuracy, near enough for Newton's method.
 _LAM_FACTOR, _ROOT_ACCURACY = 4.0, 1e-6
 
 
@@ -162,7 +162,7 @@ def minimise(
     tol: float = 1e-10,
     until: float = np.inf,
 ) -> Point:
-    """Weights whose duality gap, relative to one plus the objective, is at most `tol`.
+    """Return weights whose duality gap, relative to one plus the objective, is at most `tol`.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def minimise(
     until : float
         When to stop with less, by ``time.perf_counter``.
     """
-    # Rows of the transpose are columns of Z, contiguous for the coordinate sweeps.
+    # Rows of the transpose are columns of Z, contiguous for coordinate sweeps.
     columns = np.ascontiguousarray(Z.T)
     w = np.zeros(len(columns)) if start is None else np.array(start, dtype=np.float64)
     if isinstance(objective, Penalised):
@@ -184,7 +184,7 @@ def minimise(
 def solve_restricted(
     Z: np.ndarray, objective: Objective, start: np.ndarray, tol: float, until: float = np.inf
 ) -> np.ndarray:
-    """Weights by proximal Newton, for the working set."""
+    """Return the weights of a working set by proximal Newton."""
     return minimise(Z, objective, start, tol, until).w
 
 
@@ -203,13 +203,13 @@ def _penalised(
         )
         slope = float((objective.lam - scores) @ direction)
         size = _step_size(objective, (margins, change), (w, direction), (value, slope))
-        # Where the objective no longer shows a decrease, only the gap shows progress.
+        # If the objective no longer shows a decrease, only the gap shows progress.
         blind = -slope <= _BLIND * (1.0 + value)
         if size == 0.0 or (blind and gap > 0.5 * best):
             return Point(w, margins, scores, step)
         best = gap if blind else np.inf
         w = np.maximum(w + size * direction, 0.0)
-        # Afresh: updated margins would gather rounding errors.
+        # Recompute, because updated margins would accumulate rounding errors.
         margins = w @ columns
     return Point(w, margins, columns @ objective.pull(margins), _MOST_STEPS)
 
@@ -217,13 +217,13 @@ def _penalised(
 def _newton_direction(
     columns: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Step to the minimiser of the quadratic model over w >= 0, and its change of margins."""
+    """Return the step to the minimiser of the quadratic model, and its change of margins."""
     direction = np.zeros(len(w))
     movable = np.flatnonzero((w > 0) | (gradient < 0))
     own, slope, left = columns[movable], gradient[movable], w[movable]
     curvature = np.maximum(curvature, _LEAST_CURVATURE)
     diagonal = (own * own) @ curvature
-    # A weight about to vanish violates optimality by no more than it has left.
+    # A weight that is about to vanish violates optimality by at most its size.
     violated = np.minimum(np.abs(slope), np.where(slope > 0, left * diagonal, np.inf))
     accuracy = _SWEEP_ACCURACY * np.max(violated, initial=0.0)
     direction[movable], change = _descend(own, curvature, diagonal, slope, left, accuracy)
@@ -232,7 +232,7 @@ def _newton_direction(
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def _descend(columns, curvature, diagonal, gradient, w, accuracy):
-    """Coordinate descent on ``g'd + d'Z'HZd / 2`` over ``w + d >= 0``."""
+    """Minimise ``g'd + d'Z'HZd / 2`` over ``w + d >= 0`` by coordinate descent."""
     k, n = columns.shape
     d, change = np.zeros(k), np.zeros(n)
     for _ in range(_MOST_SWEEPS):
@@ -262,7 +262,7 @@ def _step_size(
     weights: tuple[np.ndarray, np.ndarray],
     model: tuple[float, float],
 ) -> float:
-    """Largest of 1, 1/2, 1/4 ... that decreases the objective enough; 0 if none does."""
+    """Return the largest of 1, 1/2, 1/4 ... that decreases the objective enough, or 0."""
     (at, change), (w, direction), (value, slope) = margins, weights, model
     size, rounding = 1.0, _BLIND * (1.0 + value)
     for _ in range(_MOST_HALVINGS):
@@ -276,7 +276,7 @@ def _step_size(
 def _constrained(
     columns: np.ndarray, objective: Constrained, w: np.ndarray, tol: float, until: float
 ) -> Point:
-    """Root search for the lam at which the total weight is beta, then Newton at equality.
+    """Search the lam at which the total weight is beta, then apply Newton at equality.
 
     At the optimum of eq. 7 the gap of eq. 8 is ``lam (beta - 1'w)``: at the lowest
     lam tried here it is negligible even if the budget is not used up.
@@ -289,7 +289,7 @@ def _constrained(
     point = _penalised(columns, Penalised(lam, counts=counts), w, tol, until)
     factor = _LAM_FACTOR
     while point.w.sum() < objective.beta and lam > lowest:
-        # Ever faster: a budget of 1e30 would else take hundreds of steps.
+        # Increase the factor: a budget of 1e30 would otherwise take hundreds of steps.
         high, at_high, factor = lam, point.w.sum() - objective.beta, factor**1.5
         lam = max(lam / factor, lowest)
         point = _penalised(columns, Penalised(lam, counts=counts), point.w, tol, until)
@@ -306,7 +306,7 @@ def _root(
     bracket: tuple[float, float, float],
     until: float,
 ) -> Point:
-    """Illinois search, in log lam, until the total weight is close to beta."""
+    """Search by the Illinois method, in log lam, until the total weight is close to beta."""
     low, high, at_high = bracket
     at_low, side = point.w.sum() - objective.beta, 0
     for _ in range(_MOST_ROOT_STEPS):
@@ -327,7 +327,7 @@ def _root(
 
 
 def _polished(columns: np.ndarray, objective: Constrained, point: Point, tol: float) -> Point:
-    """Newton steps on ``1'w = beta`` over the features in use; the best point of all."""
+    """Take Newton steps on ``1'w = beta`` over the features in use; return the best point."""
     w = point.w * (objective.beta / point.w.sum())
     best, least = point, np.inf
     for _ in range(_MOST_POLISHES):
@@ -346,7 +346,7 @@ def _polished(columns: np.ndarray, objective: Constrained, point: Point, tol: fl
 def _equality_step(
     columns: np.ndarray, curvature: np.ndarray, scores: np.ndarray, w: np.ndarray
 ) -> np.ndarray:
-    """Newton's step with the total kept, as far as no weight turns negative."""
+    """Return Newton's step with constant total, cut where a weight would turn negative."""
     free = np.flatnonzero((w > 0) | (scores > scores[w > 0].min()))
     while True:
         own = columns[free]

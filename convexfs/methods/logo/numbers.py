@@ -1,4 +1,4 @@
-"""What a step of Logo is made of, computed from samples."""
+"""Compute the data of Logo's step from samples."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def logo_constrained(
 def margin_matrix(
     X: np.ndarray, codes: np.ndarray, sigma: float = 2.0, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Rows ``zbar_n`` of eq. 3, for the samples that have a hit, in memory."""
+    """Return the rows ``zbar_n`` of eq. 3, for the samples that have a hit, in memory."""
     check_sigma(sigma)
     X = np.asarray(X, dtype=np.float64)
     weights = np.ones(X.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)

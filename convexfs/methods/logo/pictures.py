@@ -1,4 +1,4 @@
-"""The picture of a fit of Logo: what it weighs, and how it got there."""
+"""The picture of a fit of Logo: weights and convergence."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ def fit_picture(
     support: np.ndarray,
     history: Sequence[Mapping[str, Any]],
 ) -> Any:
-    """Weights with their names on the left, the change per iteration on the right.
+    """Draw weights with their names on the left, and the change per iteration on the right.
 
     Parameters
     ----------

@@ -13,14 +13,14 @@ import numpy as np
 
 from convexfs.errors import warn
 
-#: Entries of Z above which a solver needs minutes on the whole problem.
+#: With more entries of Z, a cvxpy solver needs minutes for the full problem.
 LARGEST_DIRECT = 2_000_000
 
 
 def logo_penalised(
     Z: np.ndarray, lam: float | cp.Parameter = 1.0, counts: np.ndarray | None = None
 ) -> cp.Problem:
-    r"""Weights that make margins large, with an l1 penalty (Sun et al. 2010, eq. 7).
+    r"""Maximise margins with an l1 penalty on the weights (Sun et al. 2010, eq. 7).
 
     .. math::
         \min_w\; \sum_n \log(1 + \exp(-w^T \bar z_n)) + \lambda 1^T w
@@ -38,7 +38,7 @@ def logo_penalised(
 def logo_constrained(
     Z: np.ndarray, beta: float | cp.Parameter = 1.0, counts: np.ndarray | None = None
 ) -> cp.Problem:
-    r"""Weights that make margins large, within a budget (eq. 8, the nonnegative garrote).
+    r"""Maximise margins within a budget of weights (eq. 8, the nonnegative garrote).
 
     .. math::
         \min_w\; \sum_n \log(1 + \exp(-w^T \bar z_n))

@@ -1,4 +1,4 @@
-"""What is asked of Logo: its parameters, checked, and how its steps are solved."""
+"""Parameters of Logo, checked, with the solver settings of its steps."""
 
 import time
 from dataclasses import dataclass, replace
@@ -21,16 +21,16 @@ from convexfs.methods.logo.newton import Constrained, Objective, Penalised
 from convexfs.neighbors.soft import check_sigma
 
 ALGORITHMS = ("certified", "paper")
-#: The penalty that permuted labels set.
+#: Value of lam for the penalty that permuted labels set.
 NULL = "null"
-#: Gap accepted of a backend, in multiples of its accuracy: the dual point is made from w
-#: alone, so that 1e-6 on the cone program becomes 1e-4 here.
+#: Gap that is accepted of a cvxpy solver, as a multiple of its tolerance. The dual point is made
+#: from w alone, so that 1e-6 on the cone program becomes 1e-4 here.
 _BACKEND_SLACK = 100.0
 
 
 @parameters
 class Settings:
-    """Parameters of Logo; :class:`convexfs.Logo` says what they mean."""
+    """Parameters of Logo; see :class:`convexfs.Logo`."""
 
     algorithm: str = "certified"
     damping: float = 0.5
@@ -47,13 +47,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class LogoRequest:
-    """What is asked of a fit: the method's settings, and how its steps are solved."""
+    """A fit's parameters: the method's settings, and the solver settings."""
 
     settings: Settings
     solving: Solving
 
     def check(self) -> None:
-        """Raise for what cannot be asked."""
+        """Raise if a parameter is invalid."""
         settings, limit = self.settings, self.solving.time_limit
         check_sigma(settings.sigma)
         check_choice("algorithm", settings.algorithm, ALGORITHMS)
@@ -85,12 +85,12 @@ class LogoRequest:
 
     @property
     def searches(self) -> bool:
-        """Whether permuted labels set the penalty."""
+        """Return whether permuted labels set the penalty."""
         lam = self.settings.lam
         return isinstance(lam, str) and lam == NULL and self.settings.beta is None
 
     def priced(self, lam: float) -> "LogoRequest":
-        """Return the same settings at another penalty."""
+        """Return the same settings with another penalty."""
         settings: dict[str, Any] = taken_by(Settings, self.settings) | {"lam": lam}
         return replace(self, settings=Settings(**settings))
 
@@ -106,17 +106,17 @@ class LogoRequest:
 
     @property
     def native(self) -> bool:
-        """Whether no cvxpy solver takes part."""
+        """Return whether no cvxpy solver is used."""
         return self.printed or runs_natively(self.formulation, self.solving)
 
     @property
     def gap_tol(self) -> float:
-        """The relative gap a certificate accepts."""
+        """Return the relative gap that a certificate accepts."""
         exact = self.native and not self.printed
         return NATIVE_TOL if exact else _BACKEND_SLACK * self.solving.tol
 
     @property
     def deadline(self) -> float:
-        """When to end, by ``time.perf_counter``, if the fit begins now."""
+        """Return the end time by ``time.perf_counter`` if the fit begins now."""
         limit = self.solving.time_limit
         return np.inf if limit is None else time.perf_counter() + limit

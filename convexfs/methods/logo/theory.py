@@ -19,7 +19,7 @@ import math
 
 from convexfs.errors import check_choice, check_number
 
-# The two limits of the kernel width that the paper treats: sigma to infinity, sigma to 0.
+# The two limits of the kernel width in the paper: sigma to infinity, sigma to 0.
 WIDE, NARROW = "wide", "narrow"
 
 
@@ -32,7 +32,7 @@ def risk_bound(
     *,
     tight: bool = False,
 ) -> float:
-    r"""Excess risk that is exceeded with probability `delta` at most (Theorem 8).
+    r"""Return the excess risk that is exceeded with probability at most `delta` (Theorem 8).
 
     .. math::
         \varepsilon = \sqrt{512 (2\beta+1)^2
@@ -75,7 +75,7 @@ def sample_size(
     *,
     tight: bool = False,
 ) -> int:
-    """Least number of samples for which :func:`risk_bound` is at most `bound`.
+    """Return the least number of samples at which :func:`risk_bound` is at most `bound`.
 
     It grows with the logarithm of the number of features.
     """

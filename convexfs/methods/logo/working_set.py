@@ -1,10 +1,9 @@
-"""Logo's problems over very many features, by solving over few and asking the rest.
+"""Solve Logo's problems over very many features by a working set.
 
-At the optimum almost all weights are 0, and a weight of 0 is right exactly when
-the feature's score ``c_j = z_j'p`` does not exceed lam. So: solve on a working
-set of columns, score every feature, add those that score highest, repeat. The
-answer is that of the whole problem, and the duality gap over all features
-proves it. Whoever solves the restricted problems may be any solver.
+At the optimum almost all weights are 0, and a weight of 0 is right exactly if the feature's score
+``c_j = z_j'p`` does not exceed lam. So: solve on a working set of columns, score every feature, add
+those of highest score, repeat. The result solves the full problem, and the duality gap over all
+features proves it. Any solver can solve the restricted problems.
 """
 
 import time
@@ -25,17 +24,17 @@ _MOST_ROUNDS = 60
 
 #: ``restricted(Z, objective, start, tol) -> weights`` for a few columns.
 Restricted = Callable[[np.ndarray, Objective, np.ndarray, float], np.ndarray]
-#: Accuracy asked of the restricted solver, relative to that of the whole.
+#: Tolerance of the restricted solver, relative to that of the full problem.
 _RESTRICTED_SHARE = 0.1
-#: Weights a cvxpy solver leaves below this share of the largest are its rounding.
+#: Weights of a cvxpy solver below this share of the largest are rounding errors.
 _SOLVER_ROUNDING = 1e-7
 
-#: Seconds a backend gets when the time is up.
+#: Seconds that a cvxpy solver gets when the time is up.
 _MOMENT = 0.01
 
 
 class Columns(Protocol):
-    """The margin matrix Z, seen only by its columns and its products."""
+    """The margin matrix Z as columns and products."""
 
     @property
     def n_features(self) -> int: ...
@@ -45,7 +44,7 @@ class Columns(Protocol):
         ...
 
     def scores(self, p: np.ndarray) -> np.ndarray:
-        """``Z'p``."""
+        """Return ``Z'p``."""
         ...
 
 
@@ -68,7 +67,7 @@ class DenseColumns:
 
 @dataclass(frozen=True)
 class WorkingSetAnswer:
-    """Weights of all features with their proof.
+    """Weights of all features, with their duality gap.
 
     ``gap`` is relative to one plus the objective; ``scores`` are those of all
     features at the answer; ``sizes`` those of the working sets.
@@ -131,7 +130,7 @@ def solve_by_working_set(
 def _entering(
     scores: np.ndarray, w: np.ndarray, index: np.ndarray, objective: Objective
 ) -> np.ndarray:
-    """Return the violated features of highest score, two hundred or as many as have weight."""
+    """Return the violated features of highest score: two hundred, or as many as have weight."""
     outside = scores.copy()
     outside[index] = -np.inf
     level = objective.level(scores[index])
@@ -160,17 +159,17 @@ def restricted_solver(
 
 
 def left_until(until: float) -> float | None:
-    """Return the seconds a backend may take, a moment at least; None if there is no limit."""
+    """Return the seconds left for a cvxpy solver, at least a moment; None without a limit."""
     return None if until == np.inf else max(until - time.perf_counter(), _MOMENT)
 
 
 def hyper_of(objective: Objective) -> dict[str, float]:
-    """Return the objective's numbers by the names the formulation takes."""
+    """Return the objective's hyperparameters by their names in the formulation."""
     return {name: value for name, value in vars(objective).items() if name != "counts"}
 
 
 def cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:
-    """Take a solver's rounding off its weights: none negative, negligible or beyond the budget."""
+    """Remove a solver's rounding errors: negative, negligible or excess weights."""
     w = np.maximum(w, 0.0)
     w[w < _SOLVER_ROUNDING * w.max(initial=0.0)] = 0.0
     if isinstance(objective, Constrained) and w.sum() > objective.beta:

@@ -1,4 +1,4 @@
-"""Logo for targets that are numbers: every sample is some of a hit and some of a miss."""
+"""Logo for regression: every sample is partly a hit and partly a miss."""
 
 from convexfs.data.targets import NUMBERS
 from convexfs.methods.base.formulation import Formulation, Method

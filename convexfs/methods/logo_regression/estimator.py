@@ -1,4 +1,4 @@
-"""Logo for a target of numbers, as a scikit-learn selector and regressor."""
+"""Logo for regression, as a scikit-learn selector and regressor."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -86,13 +86,13 @@ class LogoRegressor(Settings, RegressorMixin, NumberSelector, LogoFitted):
     def predict(self, X: Any) -> np.ndarray:
         """Predict the mean target of the soft nearest neighbours."""
         new = self._queries(X)[:, self._used]
-        # A model that an earlier version has pickled calls its target otherwise.
+        # Models pickled by earlier versions store the target under another name.
         targets = self._codes if hasattr(self, "_codes") else vars(self)["_numbers"]
         known, weights = known_to(new, self._known), self.weights_[self._used]
         return soft_means(new, known, targets, weights, self.sigma_)
 
 
-#: Distances held at a time; 16 MB.
+#: Most distances held in memory at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
 
 

@@ -1,4 +1,4 @@
-"""Logo for a target of numbers: the same fixed point, of soft hits and misses."""
+"""Fit Logo for regression: the same fixed point, with soft hits and misses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from convexfs.neighbors.regression import (
 
 @parameters
 class Settings:
-    """Parameters of Logo for numbers; :class:`convexfs.LogoRegressor` says what they mean."""
+    """Parameters of Logo for regression; see :class:`convexfs.LogoRegressor`."""
 
     difference: str = "rank"
     algorithm: str = LogoSettings.algorithm
@@ -47,7 +47,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SoftLocality(Locality):
-    """Samples whose ``codes`` are numbers: each is a miss of another by how much they differ."""
+    """Samples with a numeric target: a pair is a miss by the difference of its targets."""
 
     difference: str = "rank"
 
@@ -71,7 +71,7 @@ class SoftLocality(Locality):
 
 
 class SoftMixedLocality(SoftLocality, MixedLocality):
-    """The same of samples with missing values, whose differences are expected, or categories."""
+    """The same for samples with missing values or categories."""
 
     at_labels = Locality.at_labels
 
@@ -83,7 +83,7 @@ class SoftMixedLocality(SoftLocality, MixedLocality):
         pulls: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        # As of numbers: signs do not separate misses from hits here, every sample is some of both.
+        # Signs do not separate misses from hits here, because every sample is partly both.
         far = self.distances(columns, w)
         curved, moving = np.zeros((len(w), len(w))), np.zeros_like(far)
         for n, weights in enumerate(pulls[:, None] * signed):
@@ -97,7 +97,7 @@ class SoftMixedLocality(SoftLocality, MixedLocality):
 
 
 def differences(samples: MixedSamples, n: int) -> np.ndarray:
-    """Differences (N, J) of one sample from all; expected, where a value is missing."""
+    """Return the differences (N, J) of one sample from all; expected ones for missing values."""
     gone, one, both = 1.0 - samples.seen, samples.expected.one[0], samples.expected.both[0, 0]
     apart = np.minimum(np.abs(samples.x[n] - samples.x), samples.cap)
     apart *= samples.seen[n] * samples.seen
@@ -115,7 +115,7 @@ def logo_regression(
     watch: Callable[[str], Any] | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> LogoResult:
-    r"""Feature weights of Logo for a target of numbers.
+    r"""Compute feature weights by Logo for a numeric target.
 
     The fixed point of :func:`convexfs.methods.logo.fit.logo`, with the same convex step, proofs
     and parameters. What differs is who is near: every sample is a miss of another by the share

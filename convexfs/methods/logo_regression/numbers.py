@@ -1,4 +1,4 @@
-"""What a step of Logo is made of where the target is a number."""
+"""Compute the data of Logo's step for a numeric target."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def rlogo_constrained(
 def margin_matrix(
     X: np.ndarray, y: np.ndarray, sigma: float = 2.0, difference: str = "rank"
 ) -> np.ndarray:
-    """Rows ``zbar_n`` of the samples that have something of a hit and of a miss."""
+    """Return the rows ``zbar_n`` of the samples that have both a hit and a miss."""
     check_sigma(sigma)
     check_difference(difference)
     X = np.asarray(X, dtype=np.float64)

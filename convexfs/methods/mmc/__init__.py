@@ -1,4 +1,4 @@
-"""MMC: directions along which classes are far apart and narrow."""
+"""MMC: directions that separate classes and keep each class compact."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

@@ -1,4 +1,4 @@
-"""MMC: directions along which classes are far apart and narrow; one convex problem."""
+"""Fit MMC: directions that separate classes and keep each class compact."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from convexfs.records import Certificate, Solution
 
 @parameters
 class Settings:
-    """Parameters of MMC: ``n_components``, the number of directions, None for all that count."""
+    """Parameters of MMC: ``n_components`` is the number of directions, None for all useful ones."""
 
     n_components: int | None = None
 
@@ -70,7 +70,7 @@ def mmc(
     solution, certificate = solve_step(formulation, values, hyper, solving)
     W = require_answer(solution, formulation.symbol, solving)
     V = eigh(W)[1][:, len(W) - q :]
-    # Within the span of W, where all directions weigh the same, those of Sb - Sw.
+    # All directions in the span of W weigh the same; use the eigenvectors of Sb - Sw.
     eigenvalues, turn = eigh(V.T @ (values["Sb"] - values["Sw"]) @ V)
     rising = max(int((eigenvalues > 0).sum()), 1)
     leading = slice(rising if wanted is None else wanted)

@@ -14,13 +14,13 @@ from scipy.linalg import eigh
 
 from convexfs.records import NATIVE, OPTIMAL, Solution
 
-#: What an eigenvalue errs by, relative to the largest.
+#: Rounding error of an eigenvalue, relative to the largest.
 _ROUNDING = 1e-15
 Numbers = Mapping[str, Any]
 
 
 def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int = 1) -> Solution:
-    """``W = V V'``, V the q leading eigenvectors of ``Sb - Sw``."""
+    """Return ``W = V V'``, where V are the q leading eigenvectors of ``Sb - Sw``."""
     start = time.perf_counter()
     eigenvalues, vectors = eigh(Sb - Sw)
     V = vectors[:, len(Sb) - q :]
@@ -35,7 +35,7 @@ def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int = 1) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far W is outside ``0 <= W <= I, tr(W) = q``, or from being symmetric."""
+    """Return how far W violates ``0 <= W <= I, tr(W) = q`` or symmetry."""
     W = np.asarray(primal["W"])
     spectrum = np.linalg.eigvalsh(0.5 * (W + W.T))
     skewed = np.abs(W - W.T).max(initial=0.0)
@@ -44,7 +44,7 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Sum of the q largest eigenvalues of ``Sb - Sw``, minus ``tr(W (Sb - Sw))``.
+    """Return the sum of the q largest eigenvalues of ``Sb - Sw`` minus ``tr(W (Sb - Sw))``.
 
     Where that sum is 0, rounding errors of all eigenvalues would be all there is: a gap
     within them is 0.

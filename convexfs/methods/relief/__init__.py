@@ -1,4 +1,4 @@
-"""RELIEF and RELIEF-F: how much farther misses are than hits, feature by feature."""
+"""RELIEF and RELIEF-F: rank features by how much farther misses are than hits."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

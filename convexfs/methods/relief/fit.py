@@ -1,4 +1,4 @@
-"""RELIEF and RELIEF-F: one convex problem, no outer loop."""
+"""Fit RELIEF and RELIEF-F: one convex problem without an outer loop."""
 
 import math
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from convexfs.records import Certificate, Solution
 
 @parameters
 class Settings:
-    """Parameters of RELIEF; :class:`convexfs.Relief` says what they mean."""
+    """Parameters of RELIEF; see :class:`convexfs.Relief`."""
 
     n_neighbors: float | str = 0.25
     miss: str = "nearest"
@@ -40,7 +40,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class ReliefResult:
-    """Weights, the margin vector z they come from, and their proof.
+    """Weights, their margin vector z, and their certificate.
 
     ``rounds`` has the numbers of features of the rounds of back-selection, one if there was
     none; the margin vector is that of the last.
@@ -63,7 +63,7 @@ def relief(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> ReliefResult:
-    r"""Feature weights of RELIEF (Sun & Wu 2009, eq. 3-7).
+    r"""Compute feature weights by RELIEF (Sun & Wu 2009, eq. 3-7).
 
     Margins are summed over the samples,
     :math:`z = \sum_n (|x_n - NM(x_n)| - |x_n - NH(x_n)|)`, and the weights solve

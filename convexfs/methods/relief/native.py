@@ -18,7 +18,7 @@ Numbers = Mapping[str, Any]
 
 
 def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
-    """``w = (z - lam)+ / norm2((z - lam)+)``; all zeros if no z exceeds lam."""
+    """Return ``w = (z - lam)+ / norm2((z - lam)+)``; all zeros if no z exceeds lam."""
     start = time.perf_counter()
     rising = np.maximum(z - lam, 0.0)
     length = _norm(rising)
@@ -35,18 +35,18 @@ def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far w is outside ``norm2(w) <= 1, w >= 0``."""
+    """Return how far w violates ``norm2(w) <= 1, w >= 0``."""
     w = np.asarray(primal["w"])
     return float(max(_norm(w) - 1.0, np.max(-w, initial=0.0), 0.0))
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """``norm2((z - lam)+) - w'(z - lam)``: dual bound minus objective."""
+    """Return the gap ``norm2((z - lam)+) - w'(z - lam)``: dual bound minus objective."""
     lifted = np.asarray(values["z"]) - hyper.get("lam", 0.0)
     return float(_norm(np.maximum(lifted, 0.0)) - np.asarray(primal["w"]) @ lifted)
 
 
 def _norm(v: np.ndarray) -> float:
-    """Euclidean norm that neither overflows nor underflows."""
+    """Return the Euclidean norm without overflow or underflow."""
     largest = np.max(np.abs(v), initial=0.0)
     return float(largest * np.linalg.norm(v / largest)) if largest > 0 else 0.0

@@ -1,4 +1,4 @@
-"""What RELIEF's problem is made of, computed from samples."""
+"""Compute the data of RELIEF's problem from samples."""
 
 from collections.abc import Callable
 from typing import Any
@@ -70,7 +70,7 @@ def margin_at_labels(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from classes to z, of samples whose distances are sorted once.
+    """Return a function that maps class labels to z; distances are sorted once.
 
     It is the z of :func:`relief`, bit by bit.
     """
@@ -118,7 +118,7 @@ def shadow_margin(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z beside shadow columns, averaged, and z of the shadows.
+    """Return the mean z of the columns beside shadow columns, and z of the shadows.
 
     Classes are compared pair by pair alike unless `weights` weighs them. See
     :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
@@ -150,7 +150,7 @@ def _weighted(
     n_neighbors: float | str,
     miss: str,
 ) -> SignedNeighbors:
-    """Neighbours of weighted samples, each row times what its term counts."""
+    """Return the neighbours of weighted samples, each row times its sample's weight."""
     signed = counted_neighbors(distances, codes, weights.rows, n_neighbors, miss)
     return all_pairs(signed).times(weights.terms(codes))
 
@@ -167,7 +167,7 @@ def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
 
 
 def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:
-    """Count every sample as often as it is drawn, over the number of epochs."""
+    """Multiply each sample's term by how often it is drawn, divided by the epochs."""
     n = len(neighbors.index)
     times = np.bincount(rng.integers(n, size=n_epochs * n), minlength=n) / n_epochs
     return neighbors.times(times)

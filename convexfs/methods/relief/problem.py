@@ -5,7 +5,7 @@ import numpy as np
 
 
 def relief(z: np.ndarray, lam: float | cp.Parameter = 0.0) -> cp.Problem:
-    r"""Weights that maximise the summed margin (Sun & Wu 2009, eq. 4).
+    r"""Maximise the summed margin over the weights (Sun & Wu 2009, eq. 4).
 
     .. math::
         \max_w\; w^T z - \lambda 1^T w

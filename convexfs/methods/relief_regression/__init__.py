@@ -1,4 +1,4 @@
-"""RReliefF: RELIEF for targets that are numbers, and its form with soft hits and misses."""
+"""RReliefF: RELIEF for regression, and its variant with soft hits and misses."""
 
 from convexfs.data.targets import NUMBERS
 from convexfs.methods.base.formulation import Formulation, Method

@@ -84,7 +84,7 @@ class ReliefRegressor(Settings, NumberSelector):
         return self.l1 > 0
 
     def _evidence(self) -> np.ndarray:
-        # A changed problem's answer is its weights; else they are the margins, cut and scaled.
+        # A changed problem gives weights only; otherwise the evidence is the margin.
         return self.margin_ if self.formulation is None else self.weights_
 
     def _statistic_at_labels(

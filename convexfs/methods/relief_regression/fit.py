@@ -1,4 +1,4 @@
-"""RReliefF: one convex problem, no outer loop."""
+"""Fit RReliefF: one convex problem without an outer loop."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from convexfs.neighbors.missing_values import MixedSamples
 
 @parameters
 class Settings:
-    """Parameters of RReliefF; :class:`convexfs.ReliefRegressor` says what they mean."""
+    """Parameters of RReliefF; see :class:`convexfs.ReliefRegressor`."""
 
     n_neighbors: float = 10
     spread: float | None = None
@@ -40,7 +40,7 @@ def relief_regression(
     *,
     map: Callable[..., Any] = map,
 ) -> ReliefResult:
-    r"""Feature weights for a target of numbers.
+    r"""Compute feature weights for a numeric target.
 
     The margin vector z takes the place of RELIEF's, and the weights solve its problem,
     :math:`\max w^T z - \lambda 1^T w,\ \|w\|_2 \le 1,\ w \ge 0`. z are RReliefF's weights

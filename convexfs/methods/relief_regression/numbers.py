@@ -1,4 +1,4 @@
-"""What RReliefF's problem is made of, computed from samples and a target of numbers."""
+"""Compute the data of RReliefF's problem from samples and a numeric target."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +39,7 @@ def rrelief(
     l1: float,
     map: Callable[..., Any] = map,
 ) -> Numbers:
-    """Return the data of RReliefF's problem: z are the weights of its paper."""
+    """Return the data of RReliefF's problem; z has the weights of its paper."""
     _check_l1(l1)
     return _priced(ranked_margin(X, n_neighbors, spread, map)(y), l1)
 
@@ -53,7 +53,7 @@ def rrelief_soft(
     sigma: float = 2.0,
     map: Callable[..., Any] = map,
 ) -> Numbers:
-    """Return the data of the problem with soft misses and hits at weights of 1."""
+    """Return the data of the problem with soft hits and misses at weights of 1."""
     _check_l1(l1)
     return _priced(soft_margin(X, sigma, difference, map)(y), l1)
 
@@ -64,10 +64,10 @@ def ranked_margin(
     spread: float | None,
     map: Callable[..., Any] = map,
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from targets to RReliefF's z, of samples searched once."""
+    """Return a function that maps targets to RReliefF's z; neighbours are searched once."""
     influence = neighbor_influence(len(X), n_neighbors, spread)
     index = nearest(X, len(influence), map)
-    # Its coefficients sum up to 1 on either side, where those of a class do for each sample.
+    # The coefficients sum to 1 over all samples, not for each sample as with classes.
     cancelled = cancelled_sums(X) / len(X)
 
     def margin(y: np.ndarray) -> np.ndarray:
@@ -81,7 +81,10 @@ def ranked_margin(
 def soft_margin(
     X: np.ndarray | MixedSamples, sigma: float, difference: str, map: Callable[..., Any] = map
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from targets to z of soft misses and hits, of distances known once."""
+    """Return a function that maps targets to z with soft hits and misses.
+
+    Distances are computed once.
+    """
     check_sigma(sigma)
     check_difference(difference)
     distances, once, cancelled = sample_distances(X, map=map), np.ones(len(X)), cancelled_sums(X)
@@ -111,7 +114,7 @@ def shadow_margin(
     difference: str,
     map: Callable[..., Any] = map,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z beside shadow columns, averaged, and z of the shadows.
+    """Return the mean z of the columns beside shadow columns, and z of the shadows.
 
     See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
     """

@@ -1,4 +1,4 @@
-"""Simba: the margin ascended by steps, one sample after the other; not a convex problem."""
+"""Simba: maximise the margin by stochastic ascent; not a convex problem."""
 
 from convexfs.methods.base.formulation import Method
 

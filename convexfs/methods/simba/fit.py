@@ -1,4 +1,4 @@
-"""Simba: iterative search of weights with a large nearest-neighbour margin."""
+"""Fit Simba: search weights with a large nearest-neighbour margin."""
 
 import time
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from convexfs.methods.base.formulation import AUTO, DEFAULT_SOLVING, Solving, pa
 from convexfs.records import NATIVE, Certificate, Solution
 
 UTILITIES = ("linear", "sigmoid")
-#: More starts or visits than this are a slip of the pen.
+#: A larger number of starts or visits is certainly a typing error.
 MOST_ROUNDS = 1_000_000
 
 
 @parameters
 class Settings:
-    """Parameters of Simba; :class:`convexfs.Simba` says what they mean."""
+    """Parameters of Simba; see :class:`convexfs.Simba`."""
 
     n_starts: int = 5
     n_epochs: int = 1
@@ -29,7 +29,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SimbaResult:
-    """Weights of the best start, and what every start reached."""
+    """Weights of the best start, and the result of every start."""
 
     weights: np.ndarray
     evaluations: np.ndarray
@@ -46,7 +46,7 @@ def simba(
     seed: Any = None,
     watch: Callable[[str], Any] | None = None,
 ) -> SimbaResult:
-    r"""Feature weights of Simba (Gilad-Bachrach, Navot and Tishby 2004).
+    r"""Compute feature weights by Simba (Gilad-Bachrach, Navot and Tishby 2004).
 
     Stochastic ascent on :math:`\sum_n u(\theta_n)`, the utility of the margins
 
@@ -88,7 +88,7 @@ def simba(
     _check(codes, settings, solving)
     began = time.perf_counter()
     ends = _climb(X, codes, settings, np.random.default_rng(seed), watch)
-    # Without any weight all margins are 0, which is no answer while another start has one.
+    # With all weights 0 every margin is 0, which is not a result if another start has weights.
     value, weights = max(ends, key=lambda end: (end[1].any(), end[0]))
     if not weights.any():
         warn(
@@ -128,10 +128,10 @@ def _climb(
     rng: np.random.Generator,
     watch: Callable[[str], Any] | None,
 ) -> list[tuple[float, np.ndarray]]:
-    """Return the utility and the weights that every start ends with."""
+    """Return the utility and the final weights of every start."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     sigmoid = settings.utility == "sigmoid"
-    # No margin sees a constant feature, so nothing would move its weight from 1.
+    # Margins ignore constant features, so their weight would stay 1.
     start = (~constant_columns(X)).astype(np.float64)
     ends = []
     for _ in range(settings.n_starts):
@@ -144,14 +144,14 @@ def _climb(
 
 
 def _squared_shares(w: np.ndarray) -> np.ndarray:
-    """``w^2 / max w^2``, or 0 where all weights are; no square vanishes before it is divided."""
+    """Return ``w^2 / max w^2``, or 0 if all weights are 0, without underflow."""
     largest = np.abs(w).max(initial=0.0)
     return (w / largest) ** 2 if largest > 0 else np.zeros_like(w)
 
 
 @compiled()
 def _nearest(X, codes, squared, n):
-    """Nearest hit and miss of sample n under the squared weights, and their distances."""
+    """Return sample n's nearest hit and miss under the squared weights, and their distances."""
     hit = miss = -1
     to_hit = to_miss = np.inf
     for i in range(len(X)):

@@ -1,4 +1,4 @@
-"""Stability selection: how often a feature may be selected by chance."""
+"""Stability selection: bound how often a feature is selected by chance."""
 
 from convexfs.methods.base.formulation import Formulation, Method
 

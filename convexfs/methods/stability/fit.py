@@ -1,4 +1,4 @@
-"""Stability selection's error bounds: how many features are falsely selected on average."""
+"""Error bounds of stability selection: the expected number of false selections."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from convexfs.records import Certificate, Solution
 
 @parameters
 class Settings:
-    """Parameters of the bound: pairs of halves, the share of halves, what a half selects."""
+    """Parameters of the bound: number of pairs, threshold, and selections per half."""
 
     n_pairs: int = 50
     threshold: float = 0.75
@@ -24,7 +24,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class StabilityResult:
-    """The bound and its proof.
+    """The bound and its certificate.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def stability(
     settings: Settings | None = None,
     solving: Solving = DEFAULT_SOLVING,
 ) -> StabilityResult:
-    """Compute the largest tail over all modes; of `X` only the number of features is used."""
+    """Compute the largest tail over all modes; only the number of features of `X` is used."""
     settings = settings or Settings()
     hyper = stability_unimodal(
         X, codes, n_pairs=settings.n_pairs, threshold=settings.threshold,
@@ -62,7 +62,7 @@ def stability(
 def largest_tail(
     n_pairs: int, threshold: float, eta: float, solving: Solving = DEFAULT_SOLVING
 ) -> StabilityResult:
-    """Bound the probability that a unimodal law of mean `eta` is ``2 threshold - 1`` or more.
+    """Bound the probability that a unimodal law of mean `eta` is at least ``2 threshold - 1``.
 
     Laws of so small a mean have their mode at ``2 n_pairs eta`` or below, most often at 0.
     """
@@ -78,14 +78,14 @@ def largest_tail(
         if best is None or tail > best[0]:
             best = (tail, mode, solution)
     worst = max(proofs, key=lambda proof: math.inf if math.isnan(proof.worst) else proof.worst)
-    assert best is not None  # mode 0 is always tried
+    assert best is not None  # Mode 0 is always tried.
     return StabilityResult(*best, worst)
 
 
 def unimodal_closed_form(
     n_selected: float, n_features: int, threshold: float, n_pairs: int
 ) -> float:
-    r"""Bound the expected number falsely selected as printed (Shah & Samworth 2013, Theorem 2).
+    r"""Return the printed bound on false selections (Shah & Samworth 2013, Theorem 2).
 
     It is the number of features times :func:`largest_tail` at thresholds on the grid of 1/2B:
 

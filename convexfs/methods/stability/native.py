@@ -15,7 +15,7 @@ import numpy as np
 from convexfs.records import NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
-#: What a probability errs by.
+#: Rounding error of a probability.
 _ROUNDING = 1e-15
 
 
@@ -37,16 +37,16 @@ def stability_unimodal(tail: np.ndarray, share: np.ndarray, eta: float, mode: in
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """How far p is from a unimodal law of that mean."""
+    """Return how far p is from a unimodal law of that mean."""
     p, mode = np.asarray(primal["p"]), hyper.get("mode", 0)
     steps = np.diff(p)
-    steps[:mode] *= -1.0  # before the mode they rise
+    steps[:mode] *= -1.0  # Before the mode the probabilities rise.
     mean = np.asarray(values["share"]) @ p - hyper["eta"]
     return float(max(steps.max(initial=0.0), -p.min(), abs(p.sum() - 1.0), mean, 0.0))
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Minimum of the dual function ``mu eta + max over laws (tail - mu mean)``, minus the tail.
+    """Return the gap: minimum of ``mu eta + max over laws (tail - mu mean)``, minus the tail.
 
     Where the tail is 0, rounding errors would be all there is: a gap within them is 0.
     """
@@ -59,7 +59,7 @@ def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def _uniform_laws(n: int, mode: int) -> np.ndarray:
-    """Rows: the uniform laws on intervals of 0..n-1 that hold the mode."""
+    """Return the uniform laws on intervals of 0..n-1 that contain the mode, one per row."""
     first, last = (side.ravel() for side in np.mgrid[: mode + 1, mode:n])
     at = np.arange(n)
     inside = (at >= first[:, None]) & (at <= last[:, None])
@@ -69,7 +69,7 @@ def _uniform_laws(n: int, mode: int) -> np.ndarray:
 def _highest_chord(
     means: np.ndarray, tails: np.ndarray, eta: float
 ) -> tuple[int, int, float, float]:
-    """Two points, the weight of the second, and the slope: of all chords the highest at `eta`.
+    """Return the chord that is highest at `eta`: two points, weight of the second, slope.
 
     The mean may be smaller than `eta`, so that a point left of it is a chord of slope 0.
     """
@@ -83,7 +83,7 @@ def _highest_chord(
     heights = tails[left][:, None] + slopes * (eta - means[left])[:, None]
     i, j = np.unravel_index(np.argmax(heights), heights.shape)
     if heights[i, j] <= tails[best]:
-        # Nothing to be gained by a larger mean, or no room for it: then its multiplier is not 0.
+        # Multiplier of the mean constraint, from complementary slackness.
         steepest = ((tails[right] - tails[best]) / (means[right] - means[best])).max()
         return best, best, 0.0, max(float(steepest), 0.0)
     first, second = int(left[i]), int(right[j])

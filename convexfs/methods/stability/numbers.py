@@ -1,4 +1,4 @@
-"""What the linear program of stability selection is made of."""
+"""Compute the data of stability selection's linear program."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_number
 
-#: What rounding adds to a share of pairs.
+#: Rounding error of a share of pairs.
 _ROUNDING = 1e-9
 
 
@@ -20,7 +20,7 @@ def stability_unimodal(
     n_selected: float | None,
     mode: int = 0,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the data of the problem; of `X` only the number of features is used.
+    """Return the data of the problem; only the number of features of `X` is used.
 
     By default a half selects about the square root of them.
     """
@@ -33,7 +33,7 @@ def stability_unimodal(
 def tail_problem(
     n_pairs: int, threshold: float, eta: float, mode: int = 0
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Values of the program for this many pairs, a share of halves, and a mean."""
+    """Return the data of the program for this many pairs, threshold and mean."""
     check_number("n_pairs", n_pairs, 1, whole=True)
     check_number("threshold", threshold, 0.5, 1.0)
     check_number("mode", mode, 0, n_pairs, whole=True)

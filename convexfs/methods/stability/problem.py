@@ -1,4 +1,4 @@
-r"""The most often that a feature of little selection probability is selected, as a linear program.
+r"""Bound how often a feature of small selection probability is selected, by a linear program.
 
 Symbols: p the law of the share of complementary pairs that select the feature in both halves,
 on the shares 0, 1/B, ..., 1; eta a bound on its mean, the square of the probability that a

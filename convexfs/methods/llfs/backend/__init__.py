@@ -1,1 +1,1 @@
-"""LLFS's subproblems through any cvxpy backend."""
+"""Solve LLFS's subproblems by any cvxpy solver."""

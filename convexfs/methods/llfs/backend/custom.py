@@ -25,17 +25,17 @@ from convexfs.methods.llfs.backend.subproblems import (
 )
 from convexfs.methods.llfs.numbers import polymatroid_cut
 
-#: The formulations that are stated anew.
+#: Formulations that are stated again for each subproblem.
 STEP, EXACT = "llfs-compactness", "llfs-exact"
-#: Programs one stage may take.
+#: Most subproblems per stage.
 MOST_PROGRAMS = 100
-#: Tangents kept; older ones are dropped, which leaves every bound valid.
+#: Most stored tangents; older ones are dropped, which keeps every bound valid.
 MOST_TANGENTS = 30
 
 
 @dataclass
 class StatedPrograms:
-    """Programs of one point that :func:`convexfs.solve` is given one by one.
+    """Subproblems of one point, each stated and solved by :func:`convexfs.solve`.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class StatedPrograms:
     cuts: list[np.ndarray] = field(default_factory=list)
 
     def path(self, betas: np.ndarray) -> BackendPath:
-        """Solve every beta by the changed step, largest first: its point serves the next."""
+        """Solve the changed step for every beta, largest first, each from the last solution."""
         built_in, point = self.built_in, self.built_in.point
         try:
             built_in.separation()
@@ -84,7 +84,10 @@ class StatedPrograms:
         )
 
     def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
-        """Repeat changed steps from a feasible f; return the last f and bound the next gain."""
+        """Repeat changed steps from a feasible f.
+
+        Return the last f and a bound on the next gain.
+        """
         built_in, point, eps = self.built_in, self.built_in.point, beta * self.built_in.eps_max
         promise, least = np.inf, self._value(f, eps)
         for number in range(MOST_PROGRAMS):
@@ -114,7 +117,7 @@ class StatedPrograms:
         return value_at(self._stated(STEP, eps=eps, iterate=f), f)
 
     def backend_name(self) -> str:
-        """Return the name of the solver that takes the programs."""
+        """Return the name of the solver that takes the subproblems."""
         from convexfs.solving.backends import choose
 
         f = np.full(self.built_in.point.n_features, 0.5)
@@ -125,7 +128,7 @@ class StatedPrograms:
         return choose(problem, self.solver).name
 
     def exact(self, eps: float) -> np.ndarray | None:
-        """Return the best binary f, by a mixed-integer program that is cut until it is exact."""
+        """Return the best binary f by a mixed-integer program that is cut until exact."""
         point = self.built_in.point
         first = np.argsort(point.a_same.mean(axis=0), kind="stable")
         cut = partial(polymatroid_cut, point.a_same, s=point.s, lam=point.lam)
@@ -145,13 +148,13 @@ class StatedPrograms:
         return best
 
     def _touch(self, f: np.ndarray) -> None:
-        """Add a tangent at f."""
+        """Add the tangent of U2 at f."""
         self.tangents = [*self.tangents, f][-MOST_TANGENTS:]
 
     def _solved(
         self, name: str, beta: float = np.nan, **values: Any
     ) -> tuple[np.ndarray, float] | None:
-        """Return point and value of one program, or None; count a failed one."""
+        """Solve one subproblem; return point and value, or None after counting a failure."""
         from convexfs.solving.solve import solve
 
         problem = self._stated(name, **values)
@@ -166,7 +169,7 @@ class StatedPrograms:
         return None
 
     def _stated(self, name: str, **values: Any) -> Any:
-        """State the program of a stage, as printed or as changed."""
+        """State the subproblem of a stage, as printed or as changed."""
         point, changed = self.built_in.point, self.build
         if not self.tangents:
             self._touch(np.full(point.n_features, point.max_features / point.n_features))

@@ -1,19 +1,19 @@
-"""Loops over distances that LLFS's solution path by backends runs around every subproblem.
+"""Compiled loops over distances for LLFS's solution path by cvxpy solvers.
 
-They stand by themselves, so that the cache sees every edit, and compile in a second.
+They are in a separate file, so that numba's cache detects every edit, and compile in a second.
 """
 
 import numpy as np
 from numba import njit
 
 kernel = njit(nogil=True, cache=True, error_model="numpy")
-#: Newton steps along a line; 3 to 6 are usual.
+#: Most Newton steps along a line; 3 to 6 are usual.
 MOST_STEPS = 60
 
 
 @kernel
 def mean_and_slopes(z, s, lam, slope, bend):
-    """Mean of G over the distances z; fills its dU/dz and -d2U/dz2."""
+    """Return the mean of G over the distances z; write dU/dz and -d2U/dz2."""
     share, total = 1.0 / z.size, 0.0
     for j in range(z.size):
         p = 1.0 / (1.0 + np.exp(-s * z[j]))
@@ -25,7 +25,7 @@ def mean_and_slopes(z, s, lam, slope, bend):
 
 @kernel
 def mean_of(z, s, lam):
-    """Mean of G over the distances z."""
+    """Return the mean of G over the distances z."""
     total = 0.0
     for j in range(z.size):
         total += 1.0 / (1.0 + np.exp(-s * z[j])) - 0.5 + lam * z[j]
@@ -34,7 +34,7 @@ def mean_of(z, s, lam):
 
 @kernel
 def share_to_level(z, dz, eps, s, lam):
-    """Least t in [0, 1] with U(z + t dz) >= eps; 1 if there is none below it.
+    """Return the least t in [0, 1] with U(z + t dz) >= eps, or 1 if there is none.
 
     U is concave along the line, so that Newton's steps from the left never pass the root
     but for a hair, added so that the level is truly reached.

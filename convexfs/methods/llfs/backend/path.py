@@ -19,20 +19,20 @@ from convexfs.methods.llfs.native.local_path import LocalPath
 from convexfs.methods.llfs.native.newton import KKT_TOL
 from convexfs.methods.llfs.utility import utility
 
-#: Programs one descent and one question of a bisection may take.
+#: Most subproblems of one descent, and of one bisection.
 MOST_STEPS, MOST_HALVINGS = 30, 30
-#: Programs that gain nothing before a descent gives up: with curvature, and without.
+#: Subproblems without progress before a descent gives up: with curvature, and without.
 MOST_VAIN, MOST_VAIN_LINEAR = 6, 12
-#: So near to its end, relatively, a descent that gains nothing asks for all accuracy.
+#: Relative distance from the end below which a descent without progress asks for full accuracy.
 NEAR = 1e-4
-#: A second descent this close to the known answer, and not better, need not end.
+#: A second descent this close to the known solution, and not better, is abandoned.
 SAME_ANSWER = 1e-2
 FAILED, TIMEOUT = "failed", "timeout"
 
 
 @dataclass(frozen=True)
 class BackendPath(LocalPath):
-    """As :class:`LocalPath`; iterations are programs, and some betas may have no answer.
+    """Solutions along beta, as :class:`LocalPath`; some betas may have none.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class BackendPath(LocalPath):
 
 @dataclass
 class Answer:
-    """The best f of a beta so far, its value, and what a step could still gain, relatively."""
+    """The best f of a beta so far, its value, and the relative gain still possible."""
 
     f: np.ndarray | None = None
     value: float = np.inf
@@ -56,9 +56,9 @@ class Answer:
 
 
 class PathSolver(SeparationSolver):
-    """All stages of one point: (6), (7) at one level, and all betas."""
+    """Solve all stages of one point: (6), (7) at one level, and all betas."""
 
-    # (7) from one start
+    # (7) from one starting point
 
     def descend(self, eps: float, start: np.ndarray, known: Answer | None = None) -> Answer:
         """Find a local optimum from `start`, which may violate U2 >= eps."""
@@ -97,7 +97,7 @@ class PathSolver(SeparationSolver):
             most = MOST_VAIN if self.programs.curved else MOST_VAIN_LINEAR
             if vain >= most:
                 break
-            # The rest is small, or needs more than the usual accuracy.
+            # The remaining gain is small, or needs more than the usual accuracy.
             exact = exact or best.promise <= NEAR or 2 * vain >= most
             kind = self._vain_kind(vain)
         if best.f is not None and not np.isfinite(best.promise):
@@ -113,7 +113,7 @@ class PathSolver(SeparationSolver):
         return CURVED if self.programs.curved else self._first_kind
 
     def _vain_kind(self, vain: int) -> str:
-        """After a step in vain, whose tangent corrects the next: now and then a linear one."""
+        """Return the kind of subproblem after steps without progress: now and then a linear one."""
         return self._first_kind if vain % 3 == 2 else self._next_kind
 
     def _step(
@@ -143,7 +143,7 @@ class PathSolver(SeparationSolver):
         return self._run(kind, place.f, eps, numbers, gain, exact)
 
     def _take(self, step: np.ndarray, place: Place, best: Answer, eps: float) -> bool:
-        """Make a program's answer a feasible point; keep it if it is the best so far."""
+        """Turn a subproblem's solution into a feasible point; keep it if it is the best so far."""
         self._tangents.touch(step, eps)
         if self.form == RATIO or not self.point.reaches(step, eps):
             self._tangents.add(*self.point.cut(step))
@@ -156,7 +156,7 @@ class PathSolver(SeparationSolver):
     def _feasible_near(
         self, step: np.ndarray, place: Place, best: Answer, eps: float
     ) -> tuple[np.ndarray, float]:
-        """Of feasible points near a program's answer one of least value."""
+        """Return a feasible point of least value near a subproblem's solution."""
         point, widest, at = self.point, self.widest, place.f
         slope = self._slope(place, best.value) if best.f is not None else place.g1
         assert widest is not None
@@ -173,7 +173,7 @@ class PathSolver(SeparationSolver):
         snapped = point.snapped(step)
         nearest, value = least([step] if np.array_equal(snapped, step) else [snapped, step])
         if best.f is not None and value < best.value:
-            for t in (2.0, 4.0):  # further where it pays
+            for t in (2.0, 4.0):  # Try longer steps while they improve.
                 far = at + t * (step - at)
                 if far.min() < -1e-9 or far.max() > 1.0 + 1e-9:
                     break
@@ -196,7 +196,7 @@ class PathSolver(SeparationSolver):
         return nearest, value
 
     def _by_bisection(self, place: Place, best: Answer, eps: float) -> np.ndarray | None:
-        """Find by bisection about the smallest value of U1's tangent at which U2 reaches eps."""
+        """Bisect on the value of U1's tangent for the smallest at which U2 reaches eps."""
         point, f, slope = self.point, place.f, place.g1
         offset = best.value - float(slope @ f)
         low, high, lowest = best.value * (1.0 - min(best.promise, 1.0)), best.value, None
@@ -224,7 +224,7 @@ class PathSolver(SeparationSolver):
     # All betas
 
     def path(self, betas: np.ndarray) -> BackendPath:
-        """(6), then every beta upwards and, where local optima differ, downwards again."""
+        """Solve (6), then all betas upwards and, if local optima may differ, downwards."""
         answers = [Answer() for _ in betas]
         programs, failures = np.zeros(len(betas), dtype=int), np.zeros(len(betas), dtype=int)
         try:
@@ -244,7 +244,7 @@ class PathSolver(SeparationSolver):
         return self._summary(betas, answers, programs, failures)
 
     def unsolved(self, betas: np.ndarray) -> BackendPath:
-        """No answer at any beta, for want of one to (6)."""
+        """Return a path without solutions, because (6) has none."""
         programs = np.full(len(betas), self.programs.count)
         failures = np.full(len(betas), len(self.programs.failures))
         return self._summary(betas, [Answer() for _ in betas], programs, failures)
@@ -252,14 +252,14 @@ class PathSolver(SeparationSolver):
     def _visits(
         self, betas: np.ndarray, answers: list[Answer], single: Answer
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Which beta is next, and where its descent starts."""
+        """Yield each beta's index with the start of its descent, upwards and then downwards."""
         start = single.f
         for b in range(len(betas)):
             assert start is not None
             yield b, start
             start = answers[b].f if answers[b].f is not None else start
         if self.form == RATIO or self.point.s == 0.0:
-            return  # (quasi-)convex: there is one optimum
+            return  # The problem is (quasi-)convex and has one optimum.
         start = self.widest
         for b in reversed(range(len(betas))):
             assert start is not None
@@ -279,7 +279,7 @@ class PathSolver(SeparationSolver):
         self._improve(eps, answer, start)
 
     def _improve(self, eps: float, answer: Answer, start: np.ndarray) -> None:
-        """Keep what a descent finds if it is better, or as good and better proven."""
+        """Store a descent's result if it is better, or equally good with a better proof."""
         end = self.descend(eps, start, answer if answer.promise <= self.tol else None)
         better = end.value < answer.value * (1.0 - 1e-10)
         proven = end.promise < answer.promise and answer.promise > self.tol
@@ -287,7 +287,7 @@ class PathSolver(SeparationSolver):
             answer.f, answer.value, answer.promise = end.f, end.value, end.promise
 
     def _end(self, beta: float, answer: Answer) -> None:
-        """Descend again from an answer not yet proven; if that fails, with another solver.
+        """Descend again from an unproven solution; if that fails, use another solver.
 
         Its help is recorded as the failure that it mends.
         """
@@ -304,7 +304,7 @@ class PathSolver(SeparationSolver):
                 self.programs = own
 
     def _single(self) -> Answer:
-        """Return the best single feature, the global optimum while its U2 is large enough.
+        """Return the best single feature, the global optimum if its U2 is large enough.
 
         U1 is concave, so least at a corner; under changed constraints a local optimum
         without a level takes its place, by way of the best single feature that is allowed.
@@ -349,7 +349,7 @@ def _as_known(best: Answer, known: Answer | None) -> bool:
 
 
 def _vertex(start: float, middle: float, end: float) -> float:
-    """Where in [0, 1] the parabola through three values is least, if it is curved upwards."""
+    """Return the minimiser in [0, 1] of the parabola through three values, if it is convex."""
     bend = start - 2.0 * middle + end
     return (
         min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0) if bend > 0 else 0.1

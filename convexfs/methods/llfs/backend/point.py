@@ -1,7 +1,7 @@
-"""What LLFS's solution path computes in numpy: values, repairs and multipliers.
+"""Values, repairs and multipliers of one point in LLFS's solution path, in numpy.
 
-No answer of a solver is trusted: it is put into the polytope, brought to the true
-``U2 >= eps``, and what could still be gained is bounded by one multiplier.
+No solver's solution is trusted: it is moved into the polytope and to the true ``U2 >= eps``, and
+one multiplier bounds the gain that is still possible.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from convexfs.methods.llfs.backend.line_search import (
 from convexfs.methods.llfs.native.linear_program import priced_minimum
 from convexfs.methods.llfs.utility import utility
 
-#: Entries this close to 0 or 1 are not fractional, are swept there, and tried to be there.
+#: Distances from 0 or 1 below which an entry is integral, is set to it, and is tried there.
 EDGE, DUST, SNAP = 1e-9, 1e-6, 1e-4
-#: Exchanges of two features that a repair may take.
+#: Most exchanges of two features in a repair.
 MOST_EXCHANGES = 4
-#: A level is reached if U2 is short of it by no more than this, relatively.
+#: A level counts as reached if U2 misses it by at most this, relatively.
 LEVEL_SLACK = 1e-12
 
 
@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Price:
-    """Bound by one multiplier what a step at an iterate could still gain.
+    """A bound by one multiplier on the gain that a step can still bring.
 
     ``gain`` bounds ``c'(f - g)`` over all feasible g; ``mu`` is the multiplier of U2
     and ``reduced`` the reduced costs, 0 for features that are worth moving.
@@ -57,7 +57,7 @@ class Price:
 
 
 class PointUtilities:
-    """Numbers of one representative point; see :mod:`convexfs.methods.llfs.problem`.
+    """Utilities of one representative point; see :mod:`convexfs.methods.llfs.problem`.
 
     With changed constraints (`free` False) points are only moved along lines between
     points that keep them.
@@ -77,7 +77,7 @@ class PointUtilities:
         self.s, self.lam = float(s), float(lam)
         self.max_features, self.free = max_features, free
         self.n_features = a_same.shape[1]
-        # U2 is concave and increasing: over the polytope it is least at one feature.
+        # U2 is concave and increasing, so its minimum over the polytope is at a single feature.
         self.least_u2 = float(utility(self.a_other, self.s, self.lam).mean(axis=0).min())
 
     def u1(self, f: np.ndarray) -> float:
@@ -110,7 +110,7 @@ class PointUtilities:
         return self.spends_all(f) or float(f.sum()) <= 1.0 + EDGE
 
     def inside(self, f: np.ndarray) -> np.ndarray:
-        """Move a solver's point into the polytope; under changed constraints only into [0, 1]."""
+        """Move a solver's point into the polytope; under changed constraints, only into [0, 1]."""
         f = np.clip(f, 0.0, 1.0)
         if not self.free:
             return f
@@ -122,14 +122,14 @@ class PointUtilities:
         return f
 
     def snapped(self, f: np.ndarray, near: float = SNAP) -> np.ndarray:
-        """Entries that close to 0 and 1 put there, if the constraints are the paper's."""
+        """Set entries near 0 and 1 to these values, if the constraints are the paper's."""
         if not self.free:
             return self.inside(f)
         f = self.inside(np.where(f < near, 0.0, np.where(f > 1.0 - near, 1.0, f)))
         return self._spent(f, near)
 
     def _spent(self, f: np.ndarray, near: float) -> np.ndarray:
-        """F with a sum that is nearly the budget, or nearly 1, put there."""
+        """Return f with its sum set to the budget, or to 1, if it is near."""
         where, total = (f > DUST) & (f < 1.0 - DUST), float(f.sum())
         for limit in (self.max_features, 1):
             if 0.0 < abs(limit - total) <= near * len(f) and where.any():
@@ -150,7 +150,7 @@ class PointUtilities:
         return f + best_share(z, self.a_other @ goal - z, self.s, self.lam) * (goal - f)
 
     def along_fractions(self, f: np.ndarray, eps: float) -> np.ndarray | None:
-        """F with U2 raised to eps by its own fractional features, if these can."""
+        """Return f with U2 raised to eps by its fractional features, if possible."""
         where = np.flatnonzero((f > DUST) & (f < 1.0 - DUST))
         full = self.spends_all(f)
         if len(where) < 1 + full:
@@ -171,7 +171,7 @@ class PointUtilities:
         return reached if self.reaches(reached, eps) else None
 
     def by_exchanges(self, f: np.ndarray, eps: float, cost: np.ndarray) -> np.ndarray | None:
-        """F with U2 raised to eps by the exchanges of two features that cost least for it."""
+        """Return f with U2 raised to eps by the cheapest exchanges of two features."""
         for _ in range(MOST_EXCHANGES):
             rise = self._slopes(self.a_other, f)[1]
             pair = self._cheapest_exchange(f, rise, cost)
@@ -193,7 +193,7 @@ class PointUtilities:
     def _cheapest_exchange(
         self, f: np.ndarray, rise: np.ndarray, cost: np.ndarray
     ) -> tuple[int, int | None] | None:
-        """Dinkelbach's iteration on cost per rise; without a feature to lower if any is unspent."""
+        """Find the exchange with the least cost per unit of U2 (Dinkelbach's iteration)."""
         can_rise, can_fall = np.flatnonzero(f < 1.0 - EDGE), np.flatnonzero(f > EDGE)
         full = self.spends_all(f)
         if not len(can_rise):
@@ -220,21 +220,21 @@ class PointUtilities:
         return best
 
     def repaired(self, f: np.ndarray, eps: float, goal: np.ndarray) -> list[np.ndarray]:
-        """Points near f with U2 >= eps: along its fractional features, and towards `goal`."""
+        """Yield points near f with U2 >= eps: along its fractional features, and towards `goal`."""
         if self.reaches(f, eps):
             return [f]
         own = self.along_fractions(f, eps) if self.free else None
         return [*([] if own is None else [own]), self.towards(f, goal, eps)]
 
     def price(self, place: Place, slope: np.ndarray, eps: float) -> Price:
-        """Bound of the step at `place` with its own tangent of U2; exact, without a program."""
+        """Bound the gain of a step at `place` with its own tangent of U2, without solving."""
         f, g2 = place.f, place.g2
         priced = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
         gain = max(float(slope @ f) - priced.bound, 0.0)
         mu, full = priced.mu, self.sum_binds(f)
         moving = (f > 1e-7) & (f < 1.0 - 1e-7)
         if moving.sum() >= 1 + full and place.u2 - eps <= 1e-6 * eps:
-            # On fractional features a stationary point has slope = mu g2 (+ a constant).
+            # On fractional features a stationary point has slope = mu g2 plus a constant.
             a, b = slope[moving], g2[moving]
             if full:
                 a, b = a - a.mean(), b - b.mean()
@@ -248,13 +248,13 @@ class PointUtilities:
     def curvature(
         self, place: Place, reduced: np.ndarray, mu: float, concave: bool, rank: int
     ) -> np.ndarray:
-        """R (rank x M) with R'R the positive part of the Hessian of ``U1 - mu U2``.
+        """Return R (rank x M) with R'R the positive part of the Hessian of ``U1 - mu U2``.
 
         On the features that are fractional or cheapest to move; without U1 if not
         `concave`, else within the directions that keep U2 and a sum at its bound.
         """
         f = place.f
-        # What is well inside its bounds comes before the dust of an inaccurate answer.
+        # Prefer features well inside their bounds to noise of an inaccurate solution.
         inside = np.minimum(f, 1.0 - f) * np.abs(reduced).max() / DUST
         cost = np.where(f <= EDGE, reduced, np.where(place.fractional, -inside, -reduced))
         size = min(rank, self.n_features)

@@ -1,4 +1,4 @@
-"""LLFS's (6) through any cvxpy backend, and how all of its stages run their programs."""
+"""Solve LLFS's (6) by any cvxpy solver, and run the subproblems of all stages."""
 
 import time
 from dataclasses import dataclass, field
@@ -19,16 +19,16 @@ from convexfs.methods.llfs.backend.subproblems import (
     Subproblems,
 )
 
-#: Programs (6) may take, and the gap it is solved to: an error in it moves every level.
+#: Most subproblems for (6), and its gap: an error in it changes every level.
 MOST_SEPARATIONS, SEPARATION_TOL = 150, 1e-8
-#: Programs after which another solver is asked to end it; a gap that is no answer.
+#: Subproblems after which another solver is tried; and a gap that means failure.
 MOST_OWN_SEPARATIONS, UNSOLVED_GAP = 60, 1e-5
-#: Features of a program: at least so many, and so many times the budget.
+#: Size of a working set: at least this many features, and this multiple of the budget.
 WORKING_SET, PER_FEATURE = 40, 4
 
 
 class Unsolved(Exception):
-    """No solver gave the point that a stage cannot do without."""
+    """No solver found a point that a stage needs."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Step:
 
 
 class Tangents:
-    """Tangents of U2; a new one replaces the one that has been slack for longest."""
+    """A set of tangents of U2; a new one replaces the one that was slack for longest."""
 
     def __init__(self, n_tangents: int, n_features: int):
         self.G, self.b = np.zeros((n_tangents, n_features)), np.full(n_tangents, 1e3)
@@ -57,19 +57,19 @@ class Tangents:
         self.G[i], self.b[i], self._used[i] = g, b, self._clock
 
     def touch(self, f: np.ndarray, eps: float) -> None:
-        """Remember which tangents hold f back."""
+        """Record which tangents are active at f."""
         self._clock += 1
         near = self.G @ f + self.b - eps <= 1e-3 * eps
         self._used[near & (self._used >= 0)] = self._clock
 
     def forget(self) -> None:
-        """All of them: the next iterates bring their own."""
+        """Delete all tangents: the next iterates add new ones."""
         self.G[:], self.b[:], self._used[:] = 0.0, 1e3, -1
 
 
 @dataclass
 class SeparationSolver:
-    """What the stages of one point share, and the first of them, (6).
+    """State that all stages of one point share, and the first stage, (6).
 
     See :class:`PointUtilities` and :class:`Subproblems`.
 
@@ -99,7 +99,7 @@ class SeparationSolver:
     eps_max: float = np.nan
     gap: float = np.inf
     _tangents: Tangents = field(init=False)
-    #: Multiplier of U2 and its gradient at the last iterate: what features cost.
+    #: Multiplier of U2 and its gradient at the last iterate, which define reduced costs.
     _mu: float = field(init=False, default=0.0)
     _g2: Any = field(init=False, default=0.0)
 
@@ -116,7 +116,7 @@ class SeparationSolver:
         tangents.add(*self.point.cut(np.full(n, self.point.max_features / n)))
         return tangents
 
-    # What is minimised: U1, or c1'f / U2, which at its value t has the slope c1 - t g2.
+    # The objective is U1, or the ratio c1'f / U2, whose slope at its value t is c1 - t g2.
 
     def value(self, f: np.ndarray) -> float:
         if self.form == RATIO:
@@ -127,13 +127,16 @@ class SeparationSolver:
         return self._mean - value * place.g2 if self.form == RATIO else place.g1
 
     def promise(self, place: Place, value: float, eps: float) -> tuple[float, Price]:
-        """Share of the value that a step could gain; over changed constraints by a program."""
+        """Return the relative gain that a step could bring.
+
+        With changed constraints, by a program.
+        """
         slope = self._slope(place, value)
         if self.point.free:
             price = self.point.price(place, slope, eps)
         else:
             price = self._programmed_price(place, slope, eps)
-        # A ratio that is lower by d has c1'f - t U2 <= -d U2, and U2 is at least so much:
+        # A ratio lower by d needs c1'f - t U2 <= -d U2, with U2 at least its lower bound:
         scale = value * max(eps, self.point.least_u2) if self.form == RATIO else value
         return price.gain / max(scale, 1e-300), price
 
@@ -145,13 +148,13 @@ class SeparationSolver:
         gain = np.inf if f is None else max(float(slope @ (place.f - f)), 0.0)
         return Price(gain, mu, slope - mu * place.g2)
 
-    # Programs
+    # Subproblems
 
     def _run(
         self, kind: str, at: np.ndarray, eps: float, numbers: dict[str, Any], gain: float,
         exact: bool = False,
     ) -> np.ndarray | None:  # fmt: skip
-        """Solve one program over the features that matter, and put its answer into place."""
+        """Solve one subproblem over a working set of features, and return its solution."""
         columns = self._columns(at, numbers["c"])
         part = numbers
         if columns is not None:
@@ -187,7 +190,7 @@ class SeparationSolver:
     # (6)
 
     def separation(self) -> None:
-        """Maximiser of (6): U2's own curvature, or tangents alone, until the gap is closed.
+        """Maximise (6), with curvature or by tangents alone, until the gap is closed.
 
         Tangents alone, and inaccurate answers, may creep: then another solver ends it.
         """
@@ -253,7 +256,7 @@ class SeparationSolver:
         return f
 
     def _separation_gap(self, place: Place) -> tuple[float, np.ndarray]:
-        """How far U2 may be from its maximum, relatively, and the point that says so."""
+        """Return a bound on U2's relative distance from its maximum, and the point behind it."""
         g, size = place.g2, self.point.max_features
         if self.point.free:
             top = np.zeros(len(g))

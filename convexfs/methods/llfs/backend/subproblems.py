@@ -1,4 +1,4 @@
-"""The convex subproblems of LLFS by one solver: compiled once, paced, retried, recorded."""
+"""Run LLFS's convex subproblems by one solver: compiled once, retried and recorded."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,11 +13,11 @@ from convexfs.methods.base.solve_step import explained, stated
 from convexfs.methods.llfs import METHOD
 
 LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"
-#: Tangents in a program with curvature, in one without, and in one without for (6).
+#: Tangents in a subproblem with curvature, without, and without for (6).
 TANGENTS, LINEAR_TANGENTS, MOST_TANGENTS = 8, 40, 60
-#: Features whose curvature is in a program.
+#: Features with curvature in a subproblem.
 RANK = 16
-#: All the accuracy there is, and that of a second, looser try.
+#: The highest accuracy, and that of a second, looser attempt.
 EXACT, LOOSE = 1e-12, 1e-4
 INFEASIBLE = ("infeasible", "infeasible_inaccurate")
 NO_OPTIMUM = (*INFEASIBLE, "unbounded", "unbounded_inaccurate", "infeasible_or_unbounded")
@@ -25,7 +25,7 @@ NO_OPTIMUM = (*INFEASIBLE, "unbounded", "unbounded_inaccurate", "infeasible_or_u
 
 @dataclass(frozen=True)
 class Failure:
-    """A program that a solver gave no point for."""
+    """A subproblem for which a solver returned no point."""
 
     kind: str
     solver: str
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass
 class Subproblems:
-    """Programs of one point; a warm start never comes from another point.
+    """Subproblems of one point; warm starts never come from another point.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Subproblems:
 
     @cached_property
     def curved(self) -> bool:
-        """Whether the solver is to be given quadratic programs."""
+        """Return whether the solver gets quadratic programs."""
         from convexfs.solving.backends import BACKENDS, QP
 
         row = BACKENDS[self.solver]
@@ -76,7 +76,7 @@ class Subproblems:
 
     @cached_property
     def paced(self) -> bool:
-        """Whether the solver can be asked for more than the usual accuracy."""
+        """Return whether the solver accepts a tighter tolerance than usual."""
         from convexfs.solving.backends import BACKENDS
 
         return BACKENDS[self.solver].pace is not None
@@ -84,7 +84,7 @@ class Subproblems:
     def run(
         self, kind: str, numbers: Mapping[str, Any], gain: float, exact: bool = False
     ) -> np.ndarray | None:
-        """Return the f of a program, or None if nobody finds one; `gain` is what is at stake.
+        """Return the f of a subproblem, or None; `gain` is the possible improvement.
 
         Costs are scaled to a largest entry of 1, so that absolute tolerances mean the
         same at every point.
@@ -107,17 +107,20 @@ class Subproblems:
 
     @property
     def no_optimum(self) -> str:
-        """Why the last program has no optimum: ``infeasible`` or ``unbounded``; else empty."""
+        """Return why the last subproblem has no optimum: ``infeasible`` or ``unbounded``.
+
+        Else "".
+        """
         reason = self.failures[-1].reason if self.failures else ""
         return reason if reason in NO_OPTIMUM else ""
 
     @property
     def infeasible(self) -> bool:
-        """Whether the last program is known to have no point at all."""
+        """Return whether the last subproblem is known to be infeasible."""
         return bool(self.failures) and self.failures[-1].reason in INFEASIBLE
 
     def why_infeasible(self, kind: str, numbers: Mapping[str, Any]) -> str:
-        """Return which constraints of a program cannot all hold; nothing if it is not proven."""
+        """Return which constraints of a subproblem conflict; "" if that is not proven."""
         problem = _stated(kind, numbers["G"].shape, self.max_features, self.feasible)
         for parameter in problem.parameters():
             parameter.value = numbers[parameter.name()]
@@ -130,7 +133,7 @@ class Subproblems:
         return replace(self, solver=AUTO, options=None, count=0, _memory={})
 
     def _attempts(self, kind: str, gain: float, exact: bool) -> Any:
-        """Solvers and their options: as asked, looser, and the next solver that takes it."""
+        """Yield solvers and options to try: as requested, looser, and the next suitable solver."""
         from convexfs.solving.backends import BACKENDS
         from convexfs.solving.solve import merged
 
@@ -170,7 +173,7 @@ def _stated(kind: str, shape: tuple[int, int], max_features: int, changed: Any) 
 def _compiled(
     kind: str, solver: str, n_tangents: int, n_features: int, max_features: int, changed: Any
 ) -> Any:
-    """Once a process; a program keeps nothing of the points it was used for."""
+    """Return a compiled subproblem, cached per process; it holds no data of points."""
     from convexfs.solving.parametrized import CompiledProblem
 
     problem = _stated(kind, (n_tangents, n_features), max_features, changed)
@@ -181,7 +184,7 @@ def _compiled(
 def _others(
     kind: str, solver: str, n_features: int, max_features: int, changed: Any
 ) -> tuple[str, ...]:
-    """Return the next solver of the table that takes such a program."""
+    """Return the next solver of the table that takes such a subproblem."""
     from convexfs.solving.backends import needs_of, suitable
 
     needs = needs_of(_stated(kind, (1, n_features), max_features, changed))
@@ -190,7 +193,7 @@ def _others(
 
 @lru_cache(maxsize=64)
 def _resolved(solver: str, n_features: int, max_features: int, changed: Any) -> str:
-    """Return a solver's name as the table has it; "auto" takes quadratic programs too."""
+    """Return a solver's name in the table; "auto" allows quadratic programs too."""
     from convexfs.solving.backends import choose
 
     kind = CURVED if solver.lower() == AUTO else LINEAR
@@ -198,12 +201,12 @@ def _resolved(solver: str, n_features: int, max_features: int, changed: Any) -> 
 
 
 def check_constraints(feasible: Callable[..., Any], n_features: int, max_features: int) -> None:
-    """Raise for constraints that no program can be stated with, and warn of those they drop."""
+    """Raise if the constraints cannot be stated, and warn about dropped ones."""
     _stated(LINEAR, (1, n_features), max_features, feasible)
 
 
 def checked_constraints(feasible: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a changed `feasible` that says what is wrong with what it returns."""
+    """Return a changed `feasible` that checks its own result."""
 
     def constraints(f: Any, max_features: Any) -> Any:
         rows = feasible(f, max_features)

@@ -1,4 +1,4 @@
-"""LLFS's problems of one point without cvxpy; the formulations find their solvers here."""
+"""Solve LLFS's problems of one point without cvxpy; formulations look up their solvers here."""
 
 from convexfs.methods.llfs.native.formulations import (
     lfs,

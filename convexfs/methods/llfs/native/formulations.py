@@ -1,4 +1,4 @@
-"""LLFS's problems of one point without cvxpy, and what proves their answers."""
+"""Solve LLFS's problems of one point without cvxpy, and compute their duality gaps."""
 
 import time
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ Numbers = Mapping[str, Any]
 def llfs_separation(
     a_other: np.ndarray, s: float, lam: float, max_features: int, tangents: np.ndarray
 ) -> Solution:
-    """(6) as it is: `tangents`, of use to linear programs, is not looked at."""
+    """Solve (6); `tangents` is needed by linear programs only and is ignored."""
     start = time.perf_counter()
-    # The own class has no part in (6).
+    # The point's own class does not occur in (6).
     point = local_point(a_other[:1], a_other, s, lam, max_features)
     widest = maximiser(point)
     converged = widest.residual <= KKT_TOL
@@ -36,7 +36,7 @@ def llfs_compactness(
     max_features: int,
     iterate: np.ndarray,
 ) -> Solution:
-    """One convex step of (7), by the multiplier of its one constraint."""
+    """Solve one convex step of (7) by the multiplier of its single constraint."""
     start = time.perf_counter()
     c, offset = tangent(a_same, iterate, s, lam)
     g, b = tangent(a_other, iterate, s, lam)
@@ -48,7 +48,7 @@ def llfs_compactness(
 def llfs_linear(
     a_same: np.ndarray, a_other: np.ndarray, beta: float, max_features: int
 ) -> Solution:
-    """Solve the linear form, by the multiplier of its one constraint."""
+    """Solve the linear form by the multiplier of its single constraint."""
     return _traded(a_same.mean(axis=0), a_other.mean(axis=0), beta, max_features)
 
 
@@ -91,7 +91,7 @@ def _solution(
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far f is outside its polytope and, where there is a level, U2 below it.
+    """Return how far f violates its polytope and, if there is a level, U2 >= level.
 
     In a step U2 is replaced by its tangent at the iterate.
     """
@@ -111,14 +111,14 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def llfs_separation_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """``max_g grad U2(f)'(g - f)``: the concave U2 is nowhere above its tangent at f."""
+    """Return ``max_g grad U2(f)'(g - f)``, a gap because the concave U2 is below its tangent."""
     numbers, f = {**values, **hyper}, np.asarray(primal["f"])
     gradient = mean_utility_gradient(numbers["a_other"], f, numbers["s"], numbers["lam"])
     return largest_sum(gradient, numbers["max_features"]) - float(gradient @ f)
 
 
 def llfs_compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Distance of a step's value at f to its dual bound at the best multiplier.
+    """Return the gap between a step's value at f and its best dual bound.
 
     Without an iterate the step is that at f itself: then 0 says that f is stationary for
     (7), a *local* property.
@@ -132,14 +132,14 @@ def llfs_compactness_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> fl
 
 
 def _traded_means(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the linear form and LFS trade: mean distances to the own class, to others."""
+    """Return the objectives of the linear form or LFS: mean distances to own class and others."""
     if "v_same" in numbers:
         return numbers["v_same"] @ numbers["d_same"], numbers["v_other"] @ numbers["d_other"]
     return numbers["a_same"].mean(axis=0), numbers["a_other"].mean(axis=0)
 
 
 def llfs_linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Distance of ``c1'f`` to the dual bound at the best multiplier."""
+    """Return the gap between ``c1'f`` and the best dual bound."""
     numbers, f = {**values, **hyper}, np.asarray(primal["f"])
     c1, c2 = _traded_means(numbers)
     level = numbers["beta"] * largest_sum(c2, numbers["max_features"])

@@ -1,6 +1,6 @@
-"""The small change of LLFS's Newton method: utilities, sums, a linear system, free features.
+"""Small kernels of LLFS's Newton method: utilities, sums, a linear system, free features.
 
-Compiled callers are cached by their own files: who edits these functions empties the cache.
+numba caches compiled callers by their own files: clear the cache after editing these functions.
 """
 
 from collections import namedtuple
@@ -10,27 +10,27 @@ import numpy as np
 
 from convexfs.kernels import INNER, compiled
 
-#: Numbers are finite here, so sums may be reordered, and quotients need no check, which
-#: would keep loops from being vectorised; nothing else is assumed.
+#: Numbers are finite here, so sums may be reordered, and divisions need no check, which would
+#: prevent vectorisation. Nothing else is assumed.
 FINITE: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "arcp", "nsz"},
 }
 kernel = compiled(**FINITE)
-#: Only kernels call a leaf; a part is copied into its one caller before that is compiled,
-#: which saves compiling it twice, but takes time with the square of its length.
+#: A leaf is called by kernels only. A part is inlined into its one caller, which avoids a second
+#: compilation, but takes time quadratic in its length.
 leaf, part = compiled(**FINITE, **INNER), compiled(**FINITE, inline="always")
 
-#: Distances (feature, sample), the own class first, the slack feature last; number of
-#: samples in the own class; steepness and slope of G; upper bounds.
+#: Distances (feature, sample) with the own class first and the slack feature last; number of
+#: samples of the own class; steepness and slope of G; upper bounds.
 Point = namedtuple("Point", "D own s lam upper")
-#: ln 2 in two parts, and the number at which a double has no room for a fraction.
+#: ln 2 in two parts, and the number at which a double has no fraction bits left.
 LN2_HIGH, LN2_LOW, WHOLE = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.5 * 2.0**52
 
 
 @compiled(error_model="numpy", fastmath={"contract"})
 def exp(x):
-    """Exponential of -700 < x <= 0, to three units in the last place.
+    """Return exp(x) for -700 < x <= 0, accurate to three units in the last place.
 
     Unlike the library's it can be vectorised, which halves the time of a path:
     ``2^n`` times the Taylor polynomial of the rest, at most ln(2)/2 in size. Its sums
@@ -58,7 +58,7 @@ def exp(x):
 
 @leaf
 def utility(s, lam, z, slope, bend):
-    """Mean of G over the distances z; fills its dU/dz and -d2U/dz2."""
+    """Return the mean of G over the distances z; write dU/dz and -d2U/dz2."""
     share, total = 1.0 / z.size, 0.0
     for j in range(z.size):
         x = -s * z[j]
@@ -72,7 +72,7 @@ def utility(s, lam, z, slope, bend):
 
 @kernel
 def utilities(point, z, slope, bend):
-    """U1 and U2 at the distances z; fills dU/dz and -d2U/dz2."""
+    """Return U1 and U2 at the distances z; write dU/dz and -d2U/dz2."""
     own, s, lam = point.own, point.s, point.lam
     u1 = utility(s, lam, z[:own], slope[:own], bend[:own])
     return u1, utility(s, lam, z[own:], slope[own:], bend[own:])
@@ -80,7 +80,7 @@ def utilities(point, z, slope, bend):
 
 @leaf
 def dot(a, b, n):
-    """Inner product of the first n entries."""
+    """Return the inner product of the first n entries."""
     total = 0.0
     for j in range(n):
         total += a[j] * b[j]
@@ -89,7 +89,7 @@ def dot(a, b, n):
 
 @leaf
 def add_scaled(z, t, step, out):
-    """``out = z + t step``."""
+    """Compute ``out = z + t step``."""
     for j in range(z.size):
         out[j] = z[j] + t * step[j]
 
@@ -125,7 +125,7 @@ def solve_linear(K, x, n):
 
 @leaf
 def steepest_exchange(r, f, upper):
-    """Return the feature to raise and the feature to lower that reduce r'f fastest."""
+    """Return the features to raise and to lower that reduce r'f fastest."""
     up = down = -1
     for m in range(f.size):
         if f[m] < upper[m] and (up < 0 or r[m] < r[up]):
@@ -137,7 +137,7 @@ def steepest_exchange(r, f, upper):
 
 @part
 def longest_step(upper, free, f, k, x):
-    """Share of the step x, at most 1, that keeps the bounds, and which feature blocks it."""
+    """Return the longest step, at most 1, within the bounds, and the blocking feature."""
     t, block = 1.0, -1
     for a in range(k):
         m = free[a]
@@ -159,7 +159,7 @@ def admit(work, k, feature):
 
 @leaf
 def put(f, row, F, table, b):
-    """Write an answer into row b."""
+    """Write a solution into row b."""
     for m in range(f.size):
         F[b, m] = f[m]
     for c in range(row.size):

@@ -1,4 +1,4 @@
-r"""A linear program with one multiplier: the linear form of LLFS, and the test of stationarity.
+r"""Solve a linear program with one multiplier: LLFS's linear form, and stationarity tests.
 
 .. math::
     \min_f c^T f\quad\text{s.t.}\quad d^T f \ge \delta,\; 0 \le f \le 1,\; 1 \le 1^T f \le \alpha
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Bound on the multipliers tried; 2 to 10 are usual.
+#: Most multipliers that are tried; 2 to 10 are usual.
 MOST_PRICES = 1000
 
 
 @dataclass(frozen=True)
 class PricedSolution:
-    """Solution f, multiplier mu of the level and the dual bound it gives."""
+    """Solution f, multiplier mu of the level, and the dual bound."""
 
     f: np.ndarray
     mu: float
@@ -29,7 +29,7 @@ class PricedSolution:
 
 
 def priced_minimum(c: np.ndarray, d: np.ndarray, level: float, max_features: int) -> PricedSolution:
-    """Solve the program; `level` is lowered to what can be reached."""
+    """Solve the program; `level` is lowered to the largest reachable value."""
     cheap, dear = _corner(c, max_features), _corner(-d, max_features)
     if d @ cheap >= level:
         return PricedSolution(cheap, 0.0, float(c @ cheap))

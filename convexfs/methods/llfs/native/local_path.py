@@ -1,4 +1,4 @@
-"""All betas of one representative point: (6), then (7) along beta and back."""
+"""Solve all betas of one representative point: (6), then (7) along beta and back."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class LocalPath:
-    """Solutions of one point, one row a beta, betas ascending.
+    """Solutions of one point, one row per beta, betas ascending.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class LocalPath:
 
 @dataclass(frozen=True)
 class Maximiser:
-    """An answer to (6)."""
+    """A solution of (6)."""
 
     f: np.ndarray
     u1: float
@@ -58,7 +58,7 @@ class Maximiser:
 def local_point(
     a_same: np.ndarray, a_other: np.ndarray, s: float, lam: float, max_features: int
 ) -> Point:
-    """Return distances for the kernels: one row per feature, and the slack feature."""
+    """Return the distances for the kernels: one row per feature, and the slack feature."""
     n_features = a_same.shape[1]
     D = np.zeros((n_features + 1, len(a_same) + len(a_other)))
     D[:-1, : len(a_same)] = a_same.T
@@ -69,14 +69,14 @@ def local_point(
 
 
 def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> LocalPath:
-    """Solve (6), and (7) for ascending `betas`, each started from the one before.
+    """Solve (6), and (7) for ascending `betas`, each started from the previous solution.
 
     A second pass restarts each beta from its larger neighbour: what serves a larger
     beta serves a smaller one, and often leads to a better local optimum.
     """
     work = workspace(point)
     widest = _maximiser(point, work)
-    # Row 0 is the single feature, the answer until U2 asks for more; the last is beta = 1.
+    # Row 0 is the best single feature, the solution while U2 allows it; the last row is beta = 1.
     levels = np.concatenate([[0.0], betas[betas < 1.0], [1.0]]) * widest.u2
     F, table = np.empty((len(levels), len(widest.f))), np.zeros((len(levels), len(COLUMNS)))
     F[0], table[0, :2] = _single(point)
@@ -93,7 +93,7 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
 
 
 def maximiser(point: Point) -> Maximiser:
-    """(6), started from the features with the largest gradient at uniform f."""
+    """Solve (6), started from the features with the largest gradient at uniform f."""
     return _maximiser(point, workspace(point))
 
 
@@ -103,7 +103,7 @@ def _maximiser(point: Point, work: Work) -> Maximiser:
     gradient = _separation_gradient(point, point.D.sum(axis=0) * (budget / n_features))[:-1]
     F, table = np.zeros((2, n_features + 1)), np.zeros((2, len(COLUMNS)))
     F[0, np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
-    # A path of one level, which is above its start.
+    # Follow a path of one level, which is above the start.
     table[0, U2], table[0, MU] = -1.0, 1.0
     follow(point, work, np.zeros(2), F, table, 0.0, False, False)
     u1, u2, _, residual, used = table[1].tolist()
@@ -117,7 +117,7 @@ def _separation_gradient(point: Point, z: np.ndarray) -> np.ndarray:
 
 
 def _single(point: Point) -> tuple[np.ndarray, tuple[float, float]]:
-    """Return the feature of least U1 alone: the global optimum of (7) while U2 allows it.
+    """Return the single feature of least U1: the global optimum of (7) while U2 allows it.
 
     U1 is concave, so least at a corner; it increases in f, so at a corner with one feature.
     """
@@ -130,7 +130,7 @@ def _single(point: Point) -> tuple[np.ndarray, tuple[float, float]]:
 
 @kernel
 def least_single(D, own, s, lam):
-    """Feature of least U1(e_m); most are passed over by the chord G(z) >= z G(top)/top."""
+    """Return the feature of least U1(e_m); the chord G(z) >= z G(top)/top skips most of them."""
     least, best = np.inf, 0
     for m in range(D.shape[0] - 1):
         row, top, total = D[m], 0.0, 0.0
@@ -148,7 +148,7 @@ def least_single(D, own, s, lam):
 
 
 def _among_maximisers(point: Point, widest: Maximiser) -> Maximiser:
-    r"""Of all maximisers of (6) one of least U1: the answer at beta = 1.
+    r"""Return, among all maximisers of (6), one of least U1: the solution at beta = 1.
 
     G is strictly concave, so all maximisers have the same distances to the other
     classes; they differ by exchanges d of tied features with :math:`A_2 d = 0`. U1 is
@@ -180,7 +180,7 @@ def _among_maximisers(point: Point, widest: Maximiser) -> Maximiser:
 
 
 def _tied(point: Point, f: np.ndarray) -> np.ndarray:
-    """Features that an exchange could move without loss of U2, to first order."""
+    """Return the features that an exchange could move without loss of U2, to first order."""
     gradient = _separation_gradient(point, f @ point.D)
     can_rise, can_fall = f < point.upper, f > 0
     if not can_rise.any():

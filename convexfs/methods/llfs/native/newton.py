@@ -45,21 +45,21 @@ from convexfs.methods.llfs.native.kernels import (
     utilities,
 )
 
-MOST_FREE = 64  #: room for free features; 1 to 10 of them in practice
-#: Share of max |r| an exchange must gain to enter, and that may be left at the end.
+MOST_FREE = 64  #: room for free features; 1 to 10 occur in practice
+#: Share of max |r| that an exchange must gain to enter, and that may remain at the end.
 PRICE_TOL, KKT_TOL = 1e-8, 1e-6
-#: How near to stationary, relatively, it is worth looking for a better exchange.
+#: Relative stationarity below which a better exchange is searched for.
 NEAR = 1e-3
-#: U2 is brought this much, relatively, above what is asked, and at most twice that.
+#: U2 is brought above the requested level by this relative amount, and at most twice that.
 LEVEL_TOL = 1e-11
-#: Bounds on the work of a step, of a solution, and of an attempt; 5 to 30 are usual.
+#: Limits on the iterations of a step, a solution and an attempt; 5 to 30 are usual.
 MOST_HALVINGS, MOST_ATTEMPTS, MAX_ITER = 30, 10, 100
 #: Columns of the table of a path.
 COLUMNS = ("u1", "u2", "mu", "residual", "iterations")
 U1, U2, MU, RESIDUAL, ITERATIONS = range(5)
 
-#: What an iteration writes into, allocated once: rows of samples, of features, of free
-#: features; few arrays, because each is seven numbers in every call that is compiled.
+#: Work arrays, allocated once: rows of samples, of features, and of free features. There are few,
+#: because each array is seven numbers in every compiled call.
 Work = namedtuple("Work", "samples features small K free is_free row")
 Z, TRIAL, DZ, SLOPE, BEND, V = range(6)
 R, RISE, CLIMB, TRIED = range(4)
@@ -67,7 +67,7 @@ G1, G2, X = range(3)
 
 
 def workspace(point):
-    """Arrays for one point; the free set is empty."""
+    """Allocate the work arrays of one point; the free set is empty."""
     (m, n), k = point.D.shape, MOST_FREE
     return Work(
         np.empty((6, n)), np.empty((4, m)), np.empty((3, k + 2)), np.empty((k + 2, k + 2)),
@@ -77,7 +77,7 @@ def workspace(point):
 
 @leaf
 def start_at(point, f, work):
-    """Distances and utilities at f, and its free features; returns U1, U2 and their number."""
+    """Compute distances, utilities and free features at f; return U1, U2 and their number."""
     z = work.samples[Z]
     for j in range(z.size):
         z[j] = 0.0
@@ -94,7 +94,10 @@ def start_at(point, f, work):
 
 @leaf
 def free_gradients(point, work, k, cost):
-    """Fill g1 and g2, the gradients on the free features; whether g2 varies, and its largest."""
+    """Write the gradients g1 and g2 on the free features.
+
+    Return whether g2 varies, and its maximum.
+    """
     low, high, own, slope = np.inf, 0.0, point.own, work.samples[SLOPE]
     for a in range(k):
         row, g1, g2 = point.D[work.free[a]], 0.0, 0.0
@@ -110,7 +113,7 @@ def free_gradients(point, work, k, cost):
 
 @leaf
 def fill_hessian(point, work, k, mu, concave_part):
-    """Hessian of ``concave_part * U1 - mu U2`` on the free features, with a ridge for twins."""
+    """Write the Hessian of ``concave_part * U1 - mu U2`` on the free features, with a ridge."""
     own, K, v, bend = point.own, work.K, work.samples[V], work.samples[BEND]
     ridge = 0.0
     for a in range(k):
@@ -128,7 +131,7 @@ def fill_hessian(point, work, k, mu, concave_part):
 
 @part
 def newton_step(point, work, k, mu, gap, level):
-    """Step x[:k], multiplier x[k] of U2 and x[k + 1] of the budget; False if singular.
+    """Compute step x[:k] and multipliers x[k] of U2, x[k + 1] of the budget; False if singular.
 
     With `level` U2 is asked to move by `gap`, else mu is kept as it is.
     """
@@ -148,7 +151,7 @@ def newton_step(point, work, k, mu, gap, level):
             K[k, k] = 1.0
             x[k] = mu
         regular = solve_linear(K, x, k + 2)
-        # Two features have no room for curvature: both constraints fix the step.
+        # With two free features, both constraints fix the step.
         if regular and (k == 2 or dot(work.small[G1], x, k) < x[k] * gap):
             break
     return regular
@@ -156,7 +159,7 @@ def newton_step(point, work, k, mu, gap, level):
 
 @leaf
 def reduced_gradient(point, work, cost, mu, r):
-    """Fill r with ``cost * grad U1 - mu grad U2`` over all features; returns max |r|."""
+    """Write ``cost * grad U1 - mu grad U2`` over all features into r; return max |r|."""
     own, v, slope = point.own, work.samples[V], work.samples[SLOPE]
     for j in range(v.size):
         v[j] = (cost if j < own else -mu) * slope[j]
@@ -169,7 +172,7 @@ def reduced_gradient(point, work, cost, mu, r):
 
 @leaf
 def restoring_step(point, work, f, k, gap, cost):
-    """Fill x with the exchange that moves U2 by `gap` for the least U1; admit its features.
+    """Write the exchange that moves U2 by `gap` at least cost of U1 into x.
 
     Dinkelbach's iteration on the ratio of the two; exchanges that hardly move U2 are
     ignored. Returns the number of free features, 0 if no exchange moves U2, and the multiplier.
@@ -201,7 +204,7 @@ def restoring_step(point, work, f, k, gap, cost):
 
 @part
 def dismiss_at_bounds(point, work, f, k, block):
-    """Take the features whose step ended at a bound out of the free set."""
+    """Remove features whose step ended at a bound from the free set."""
     x = work.small[X]
     for a in range(k - 1, -1, -1):
         m = work.free[a]
@@ -217,7 +220,7 @@ def dismiss_at_bounds(point, work, f, k, block):
 
 @part
 def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
-    """Halve t until the exact penalty (the Lagrangian where mu is fixed) falls enough."""
+    """Halve t until the exact penalty (the Lagrangian if mu is fixed) falls enough."""
     dz, trial = work.samples[DZ], work.samples[TRIAL]
     for j in range(dz.size):
         dz[j] = 0.0
@@ -240,7 +243,7 @@ def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
 
 @leaf
 def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
-    """Move along x: new U1, U2, free features, whether U2 = eps holds now, and halvings."""
+    """Move along x; return new U1, U2, free features, whether U2 = eps holds, and halvings."""
     x, z, trial = work.small[X], work.samples[Z], work.samples[TRIAL]
     t, block = longest_step(point.upper, work.free, f, k, x)
     halvings = 0
@@ -248,7 +251,7 @@ def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
         gap, old_u2 = eps - u2, u2
         t, u1, u2, halvings = line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2)
         if weight > 0.0 and not level and u2 < eps:
-            # The constraint became active on the way. U2 is concave: its chord is below it.
+            # The constraint became active on the way; U2 is concave, so its chord is below it.
             t *= gap / (u2 - old_u2)
             level, halvings = True, 1
             add_scaled(z, t, work.samples[DZ], trial)
@@ -265,7 +268,7 @@ def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
 
 @part
 def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
-    """Weight of |U2 - eps| against U1 in the merit.
+    """Return the weight of |U2 - eps| against U1 in the merit function.
 
     Just above the multiplier: a heavier one stalls on a curved constraint. A cautious
     one never falls, so that all steps lower one function and none can cycle.
@@ -278,7 +281,7 @@ def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
 
 @part
 def local_optimum(point, work, f, mu, asked, cost, row):
-    """From f, in place, to a KKT point of (7) with U2 >= asked (cost 1) or of (6) (cost 0).
+    """Move f in place to a KKT point of (7) with U2 >= asked (cost 1), or of (6) (cost 0).
 
     The search keeps to U2 = eps, just above what is asked; but (6), and (7) started inside
     with mu = 0, keep mu, (7) until U2 falls to eps. By turns bold and cautious until one of
@@ -320,14 +323,15 @@ def local_optimum(point, work, f, mu, asked, cost, row):
             if not restore and (exact or (near and not looked)):
                 largest = reduced_gradient(point, work, cost, new_mu, r)
                 up, down = steepest_exchange(r, f, point.upper)
-                # Where U1 and mu U2 cancel everywhere, r is rounding and no scale.
+                # If U1 and mu U2 cancel everywhere, r is rounding and cannot serve as a scale.
                 left = (r[down] - r[up]) / max(largest, 1e-2 * abs(new_mu) * high, 1e-300)
                 gains = left > (PRICE_TOL if exact else 10.0 * NEAR)
                 looked = not gains
                 if gains and not (work.is_free[up] and work.is_free[down]):
                     k, mu = admit(work, admit(work, k, up), down), new_mu
                     continue
-                if exact and level and new_mu < 0.0:  # U2 >= eps does not bind: go on without it
+                # U2 >= eps does not bind: continue without it.
+                if exact and level and new_mu < 0.0:
                     level, mu = False, 0.0
                     continue
                 if exact:
@@ -352,13 +356,13 @@ def local_optimum(point, work, f, mu, asked, cost, row):
 
 @leaf
 def serves(row, eps):
-    """Whether a row of the table is a converged answer for this level."""
+    """Return whether a row of the table is a converged solution for this level."""
     return row[U2] >= eps and row[RESIDUAL] < np.inf
 
 
 @kernel
 def follow(point, work, levels, F, table, cost, back, only_failed):
-    """(6) or (7) for the levels of U2, each from its neighbour's answer: the only entry.
+    """Solve (6) or (7) for the levels of U2, each from its neighbour's solution.
 
     Ascending, each starts from the one before, the first being F[0], table[0]. `back`,
     descending, from the one above, which serves here too; the best answer stays. If the
@@ -388,6 +392,6 @@ def follow(point, work, levels, F, table, cost, back, only_failed):
                 served = True
         if not served:
             put(F[near], table[near], F, table, b)
-            if back:  # feasible, if not a local optimum
+            if back:  # The point is feasible, but may not be a local optimum.
                 table[b, RESIDUAL] = np.inf
         table[b, ITERATIONS] = used

@@ -26,30 +26,30 @@ from convexfs.methods.logo.working_set import (
     solve_by_working_set,
 )
 
-#: Features that may take part in the fixed point before others are asked.
+#: Most features in the fixed point before others are checked.
 MOST_CANDIDATES = 1000
-#: Relative gap of the first step over very many features: it only finds candidates.
+#: Relative gap of the first step over very many features, which only finds candidates.
 _FIRST_GAP = 1e-2
-#: Share of the pairs' mass left out of a pass that finds columns for a working
-#: set, and of one that finds candidates.
+#: Share of the pairs' mass dropped in a pass that finds columns for a working set, and in one that
+#: finds candidates.
 _SOLVING_SHARE, _FINDING_SHARE = 1e-6, 0.3
-#: Mass left out of the proving pass, relative to the penalty: its error is bounded.
+#: Mass dropped in the proving pass, relative to the penalty: its error is bounded.
 _PROVING_SHARE = 0.1
-#: Candidates below this share of the penalty are left out.
+#: Features with scores below this share of the penalty are no candidates.
 _PRUNING_SHARE = 0.5
 #: Weights below this share of the largest are not in the first working set of a step.
 _STARTING_SHARE = 1e-2
-#: Samples from which on float32 is used on the way, and the relative change that ends it.
+#: Fewest samples for float32 in early iterations, and the relative change that ends it.
 _MANY, _ROUGH_TOL = 300, 1e-2
-#: Undamped iterations without progress after which Newton's method is tried.
+#: Undamped iterations without progress before Newton's method is tried.
 _PATIENCE = 5
-#: A score counts as above the penalty when it is so by more than rounding.
+#: Relative rounding error by which a score must exceed the penalty.
 _ABOVE = 1e-9
 
 
 @dataclass(frozen=True)
 class StreamedColumns:
-    """The margin matrix of all features, never held: columns and products on demand."""
+    """The margin matrix of all features as columns and products on demand."""
 
     locality: Locality
     signed: np.ndarray
@@ -69,26 +69,26 @@ class StreamedColumns:
 
 @dataclass(frozen=True)
 class CandidateStep(WorkingSetAnswer):
-    """A convex step over the candidates, with the neighbours it was made from."""
+    """A convex step over the candidates, with its neighbours."""
 
     signed: np.ndarray
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What a pass over all features found: who is violated, and the gap over all."""
+    """Result of a pass over all features: the violated ones, and the gap over all."""
 
     violated: np.ndarray
     gap: float
 
 
-#: When there was no time left to ask: nothing is proven.
+#: The audit if no time was left: nothing is proven.
 _UNASKED = Audit(np.empty(0, np.int64), np.inf)
 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Weights of all features, the loop's end and what the last pass found.
+    """Weights of all features, the end of the loop, and the last audit.
 
     ``before`` are the weights of all features at which the last step was taken.
     """
@@ -111,12 +111,12 @@ def certified_fixed_point(
     gap_tol: float,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """Find a fixed point with no violated feature, or return where the iterations ended.
+    """Find a fixed point with no violated feature, or return where the iteration ended.
 
     `start` are weights to begin with instead of w = 1. With many samples float32 leads near the
     fixed point, and float64 from there on proves it.
     """
-    # With an infinite sigma neighbours do not depend on the weights: one step is all.
+    # With infinite sigma, neighbours do not depend on the weights: one step suffices.
     moving = type(locality) is Locality and locality.sigma < np.inf
     if moving and locality.dtype is float and len(locality.codes) >= _MANY:
         rough = certified_fixed_point(
@@ -151,9 +151,9 @@ def certified_fixed_point(
             if swings:
                 damping = (1.0 + damping) / 2.0
             else:
-                # Newton's method adds every feature it needs at once, not in rounds.
+                # Newton's method adds all features it needs at once, not in rounds.
                 index, prune, swings = np.union1d(index, first), False, True
-            # Not the damped weights: what they keep of old features would burden each step.
+            # Do not use the damped weights: remainders of old features would slow each step.
             w = weights[index]
             continue
         if history.over:
@@ -161,7 +161,7 @@ def certified_fixed_point(
         audit = audit_all(locality, objective, end.answer, index)
         if not len(audit.violated) or not more:
             return FixedPoint(weights, before, end, audit)
-        # What was left out once and came back stays, so that the loop ends.
+        # A feature that was dropped and came back stays, so that the loop terminates.
         prune = False
         index = np.union1d(index, audit.violated[:MOST_CANDIDATES])
         w = weights[index]
@@ -169,7 +169,7 @@ def certified_fixed_point(
 
 @dataclass(frozen=True)
 class ConvexStep:
-    """The convex problem of a few columns, once their neighbours are known."""
+    """The convex problem over a few columns, for given neighbours."""
 
     locality: Locality
     objective: Objective
@@ -198,11 +198,11 @@ class CandidateMap:
     def step(self, w: np.ndarray) -> CandidateStep:
         signed = self._convex.locality.signed(self._columns, w)
         columns = self._columns[:, self.active]
-        # What damping has left of old weights would only swell the working set.
+        # Remainders of damping would only enlarge the working set.
         start = np.where(w > _STARTING_SHARE * w.max(initial=0.0), w, 0.0)[self.active]
         answer = self._convex.solve(columns, signed, start)
         if answer.gap > self._convex.gap_tol:
-            # In a flat valley the old weights themselves may do, where the solver gave up.
+            # In a flat valley the old weights may be accepted where the solver gave up.
             whole = self._convex.solve(columns, signed, w[self.active])
             answer = min(answer, whole, key=lambda each: each.gap)
         weights = np.zeros(len(w))
@@ -221,7 +221,7 @@ def _first_candidates(
     history: History,
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features to begin with, and their weights after the first step."""
+    """Return the first candidate features, and their weights after the first step."""
     locality = step.locality
     n_features = locality.X.shape[1]
     if n_features <= MOST_CANDIDATES:
@@ -246,7 +246,7 @@ def _first_candidates(
 
 
 def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> np.ndarray:
-    """Return the features that have weight, and those that score highest near w."""
+    """Return the features with weight, and those of highest score near w."""
     signed, margins = locality.seen_from(w)
     scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(objective.pull(margins))
     highest = np.argpartition(-scores, MOST_CANDIDATES)[:MOST_CANDIDATES]
@@ -256,7 +256,7 @@ def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> 
 def audit_all(
     locality: Locality, objective: Objective, answer: CandidateStep, index: np.ndarray
 ) -> Audit:
-    """Score every feature at a step's answer; prove or find violated those not in it.
+    """Score every feature at a step's solution; return violated features and the gap.
 
     Scores are first taken in float32 over the heavy pairs only, with a bound on
     the error; where the bound leaves doubt they are taken exactly.

@@ -1,4 +1,4 @@
-r"""Logo's fixed point by Newton's method, where repeating the convex step swings.
+r"""Find Logo's fixed point by Newton's method if repeating the convex step oscillates.
 
 With neighbours, margins Z and pulls p all taken at w, a fixed point is where
 
@@ -30,31 +30,31 @@ from convexfs.methods.base.fixed_point import History, relative_change
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Constrained, Objective, relative
 
-#: Residual of the complementarity problem that ends the search, and in float32 on the way.
+#: Residual of the complementarity problem that ends the search; and that in float32.
 _SETTLED, _SETTLED_ROUGHLY = 1e-9, 1e-3
-#: mu, relative to the penalty over the largest weight and to the residual.
+#: mu, relative to penalty over largest weight and to the residual.
 _REGULARISED = 3.0
-#: Share of the pairs' mass left out of the slope, relative to the residual: far from the end a
-#: rough slope does, and at the end steps are to be Newton's.
+#: Share of the pairs' mass dropped in the slope, relative to the residual: a rough slope suffices
+#: far from the solution, but the last steps must be Newton's.
 _DROPPED_SHARE = 0.02
-#: A step may let the residual grow so much: it does not fall steadily along the flow.
+#: A step may increase the residual by this factor, because it is not monotone along the flow.
 _GROWTH = 3.0
-#: A refused step is repeated with mu times this, up to so much; a taken one halves it again.
+#: A rejected step is repeated with mu times this, up to a limit; an accepted one halves mu.
 _FIRMER, _FIRMEST = 4.0, 1e6
-#: Steps without progress before the search is given up: the flow may pass a saddle slowly.
+#: Steps without progress before the search ends: the flow may pass a saddle slowly.
 _PATIENCE = 60
-#: A residual below this share of the least before is progress.
+#: A residual below this share of the previous least counts as progress.
 _PROGRESS = 0.9
-#: Violated features that enter at a time, if fewer have weight.
+#: Most violated features that enter at a time, unless more have weight.
 _ENTERING = 50
 _MOST_PIVOTS = 30
-#: A budget used by less than this share has no multiplier to look for.
+#: A budget used by less than this share has no multiplier.
 _BUDGET_USED = 0.99
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything at some weights of a few columns."""
+    """All quantities at some weights of a few columns."""
 
     locality: Locality
     objective: Objective
@@ -79,12 +79,12 @@ class State:
 
     @cached_property
     def level(self) -> float:
-        """The penalty."""
+        """Return the penalty, or the budget's multiplier."""
         return self.objective.level(self.scores)
 
     @cached_property
     def residual(self) -> float:
-        """How far complementarity is violated, in units of the largest weight and the penalty."""
+        """Return the violation of complementarity, in units of largest weight and penalty."""
         return float(
             np.linalg.norm(np.minimum(self.w / self.w.max(), 1.0 - self.scores / self.level))
         )
@@ -95,13 +95,13 @@ class State:
 
     @property
     def gap(self) -> float:
-        """Of the convex step at w, which is 0 at a fixed point only."""
+        """Return the gap of the convex step at w, which is 0 at a fixed point only."""
         gap = self.objective.gap(self.margins, self.w, np.max(self.scores, initial=0.0))
         return relative(gap, self.value)
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Features with weight, and the most violated without."""
+        """Return the features with weight, and the most violated ones without."""
         used, bar = np.flatnonzero(self.w), self.level
         if isinstance(self.objective, Constrained):
             bar = self.w @ self.scores / self.w.sum()
@@ -122,7 +122,7 @@ class State:
 
     @property
     def usable(self) -> bool:
-        """Whether there is weight, and as much as a budget allows: else it binds nothing."""
+        """Return whether there is weight, and enough for a budget to bind."""
         total = float(self.w.sum())
         if isinstance(self.objective, Constrained):
             return total > _BUDGET_USED * self.objective.beta
@@ -153,7 +153,7 @@ def newton_fixed_point(
     history: History,
     max_iter: int,
 ) -> np.ndarray:
-    """Weights of least residual found, a fixed point or the best of a search that failed.
+    """Return the weights of least residual: a fixed point, or the best of a failed search.
 
     One row of the history a step taken, its residual the relative change.
     """
@@ -183,7 +183,7 @@ def newton_fixed_point(
 def complementary(
     matrix: np.ndarray, push: np.ndarray, low: np.ndarray, total: float | None = None
 ) -> np.ndarray | None:
-    """Solve ``matrix d >= push, d >= low``, one of each pair equal; None if that fails.
+    """Solve the linear complementarity problem ``matrix d >= push, d >= low``; None if it fails.
 
     With a `total` the d sum up to it, and a multiplier is taken from `push`.
     """

@@ -20,8 +20,8 @@ from numba import njit
 from numba.core import config, event
 
 MESSAGE = "Compiling kernels: up to half a minute, once for this installation."
-#: Options of functions that are called by kernels only; no Python wrapper is compiled for them.
-INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: Options of functions that only kernels call: nothing to call them from Python is compiled.
+INNER: dict[str, Any] = {"no_cpython_wrapper": True}
 log = logging.getLogger(__name__)
 
 
@@ -39,17 +39,20 @@ def thread_map(n_jobs: int | None) -> Iterator[Callable[..., Any]]:
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile by ``numba.njit`` without the GIL, and cache the result wherever possible."""
+    """``numba.njit`` that lets go of the GIL, with a cache wherever one can be written.
+
+    Kernels are never passed to other compiled code, which spares compiling a wrapper for that.
+    """
+    options = {"nogil": True, "no_cfunc_wrapper": True} | options
 
     def decorated(function: Callable[..., Any]) -> Any:
         for find_cache in (lambda: None, _use_temporary_cache):
             try:
                 find_cache()
-                return njit(nogil=True, cache=True, **options)(function)
-            # numba found no cache folder, and no temporary one can be made.
-            except (RuntimeError, OSError):
+                return njit(cache=True, **options)(function)
+            except (RuntimeError, OSError):  # numba found no folder; no temporary one either
                 continue
-        return njit(nogil=True, **options)(function)
+        return njit(**options)(function)
 
     return decorated
 

@@ -11,7 +11,9 @@ from convexfs.neighbors.kernels import distance_sums, nearest
 
 #: Cells of a block of distances: 16 MB for any N.
 BLOCK_CELLS = 2_000_000
-#: Fewest rows of a block.
+#: Rows whose distances are copied below the diagonal at a time.
+_MIRRORED = 128
+#: Rows of a block at least.
 _LEAST_ROWS = 16
 #: Size of the panels of distances in a nearest-neighbour search.
 _PANEL = 512
@@ -32,9 +34,39 @@ def row_blocks(n: int) -> list[tuple[int, int]]:
 def distances(X: np.ndarray, squared: bool = False, map: Callable[..., Any] = map) -> np.ndarray:
     """Return Manhattan or squared Euclidean distances between all rows."""
     out = np.zeros((len(X), len(X)))
-    list(map(lambda rows: distance_sums.add_later(X, *rows, squared, out), row_blocks(len(X))))
-    distance_sums.mirror(out)
+    add_later(X, out, squared, map)
+    for start in range(0, len(X), _MIRRORED):
+        own, later = slice(start, start + _MIRRORED), slice(start + _MIRRORED, None)
+        out[own, own] += out[own, own].T
+        out[later, own] = out[own, later].T
     return require_finite(out)
+
+
+def add_later(
+    X: np.ndarray, out: np.ndarray, squared: bool = False, map: Callable[..., Any] = map
+) -> None:
+    """Add the distances of all rows from later ones to the upper triangle of `out`."""
+    for values in _by_feature(X):
+
+        def add(rows: tuple[int, int], values: np.ndarray = values) -> None:
+            part = out[slice(*rows)]
+            distance_sums.add_tiles(values, values, rows[0], True, squared or None, part)
+
+        list(map(add, row_blocks(len(X))))
+
+
+def _by_feature(X: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield features as rows, some at a time, which overwrite those before.
+
+    Rows of zeros follow until the last sweep is full.
+    """
+    buffer = np.empty((distance_sums.FEATURES, len(X)))
+    for first in range(0, X.shape[1], distance_sums.FEATURES):
+        columns = X[:, first : first + distance_sums.FEATURES].T
+        used = len(columns) + -len(columns) % distance_sums.SWEEP
+        buffer[: len(columns)] = columns
+        buffer[len(columns) : used] = 0.0
+        yield buffer[:used]
 
 
 def rough_distances(X: np.ndarray) -> np.ndarray:
@@ -51,7 +83,8 @@ def rough_distances(X: np.ndarray) -> np.ndarray:
 def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False) -> np.ndarray:
     """Return distances between some rows and other rows."""
     out = np.zeros((len(some), len(rows)))
-    distance_sums.add_between(some, rows, squared, out)
+    for values, others in zip(_by_feature(some), _by_feature(rows), strict=True):
+        distance_sums.add_tiles(values, others, 0, False, squared or None, out)
     return require_finite(out)
 
 

@@ -24,8 +24,8 @@ from scipy.linalg.blas import dsyrk, ssyrk  # type: ignore[attr-defined]
 from convexfs.data.out_of_core import ColumnSource, parts, ranges
 from convexfs.errors import InputError
 from convexfs.neighbors import bitpacked, distances
-from convexfs.neighbors.kernels import distance_sums, pair_weights
 from convexfs.neighbors.kernels import feature_sums as kernels
+from convexfs.neighbors.kernels import pair_weights
 from convexfs.neighbors.sparse import SparseBlock, SparseSamples, TileBlock
 
 #: Features per block; a few megabytes with a few hundred samples.
@@ -161,8 +161,9 @@ def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs
     rounding of a sum of k terms (at most k + 8 roundoffs of its mass) can change
     is bounded by the mass at each sample.
     """
-    least = _least_size(pair_weights.mass_by_power(signed, p), budget) if budget > 0 else 0.0
-    starts, mass, dropped = pair_weights.count_pairs(signed, p, least)
+    least = _least_size(signed, p, budget) if budget > 0 else 0.0
+    starts, mass, dropped = np.zeros(len(p) + 1, np.int64), np.zeros(len(p)), np.zeros(len(p))
+    pair_weights.count_pairs(signed, p, least, starts, mass, dropped)
     others, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1])
     pair_weights.list_pairs(signed, p, least, starts, others, weight)
     terms = kernels.FEW_TERMS + int(np.diff(starts).max(initial=0)) + 8
@@ -235,7 +236,7 @@ def add_distances(block: np.ndarray, total: np.ndarray) -> None:
     if block.dtype == np.float32:
         kernels.add_distances(block, total)
     else:
-        distance_sums.add_later(block, 0, len(block), False, total)
+        distances.add_later(block, total)
 
 
 def _scores(block: Any, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
@@ -280,11 +281,13 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
     return result
 
 
-def _least_size(mass: np.ndarray, budget: float) -> float:
-    """Return the power of two below which weights may be dropped: they sum to at most `budget`.
+def _least_size(signed: np.ndarray, p: np.ndarray, budget: float) -> float:
+    """Return the least power of two to keep: smaller weights add up to at most `budget`.
 
     Powers are compared, because sorting all pairs takes longer than their sums.
     """
+    mass = np.zeros(2 * pair_weights.POWERS)
+    pair_weights.mass_by_power(signed, p, mass)
     first = int(np.searchsorted(np.cumsum(mass), budget, side="right"))
     return math.inf if first == len(mass) else math.ldexp(0.5, first - pair_weights.POWERS)
 

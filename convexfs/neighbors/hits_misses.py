@@ -223,12 +223,15 @@ def signed_neighbors_at(
         others = groups.counts - np.equal.outer(codes, np.arange(len(groups.counts)))
         found = np.minimum(groups.limits[codes], others)
         weights = _group_weights(found, codes, groups.counts, groups.miss)
+        by_class = np.argsort(codes, kind="stable")
+        order = by_class.astype(np.uint64), np.argsort(by_class).astype(np.uint64)
         starts = np.concatenate([[0], np.cumsum(groups.counts)])
-        by_class = np.argsort(codes, kind="stable").astype(np.uint64)
-        bounds = _share_bounds(distances, codes, groups.limits)
-        return all_pairs(
-            kernels.weigh_within(distances, codes, by_class, starts, bounds, groups.limits, weights)
+        bounds, line = _share_bounds(distances, codes, groups.limits), np.empty(len(codes))
+        out = np.empty(distances.shape)
+        kernels.weigh_within(
+            distances, codes, *order, starts, bounds, groups.limits, weights, line, out
         )
+        return all_pairs(out)
     index = kernels.nearest_in_groups(distances, 0, codes, groups.number, int(n_neighbors))
     return groups.signed(index, codes)
 
@@ -330,8 +333,15 @@ def margin_vector(
 def _dense_margin(
     X: np.ndarray, pairs: tuple[np.ndarray, ...], squared: bool, map: Callable[..., Any]
 ) -> np.ndarray:
+    starts, stops, *listed = pairs
+
     def partial(block: tuple[int, int]) -> np.ndarray:
-        return kernels.pair_difference_sum(X, *block, *pairs, squared)
+        rows, z = slice(*block), np.zeros(X.shape[1])
+        places = starts[rows].copy()
+        kernels.add_pair_differences(
+            X, block[0], starts[rows], stops[rows], *listed, squared or None, places, z
+        )
+        return z
 
     return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
 
@@ -362,7 +372,13 @@ def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
     """Add the weights of (n, i) and (i, n), whose differences are the same."""
     index, coefficient = neighbors.index, neighbors.coefficient
     if neighbors.is_dense:
-        return kernels.merge_all(coefficient[:, 0])
+        n = len(index)
+        # Row n has room for all later samples.
+        starts = np.arange(n) * np.arange(2 * n - 1, n - 1, -1) // 2
+        room = n * (n - 1) // 2
+        pairs = starts, starts.copy(), np.empty(room, np.int32), np.empty(room)
+        kernels.merge_all(coefficient[:, 0], *pairs)
+        return pairs
     return kernels.merge_lists(np.ascontiguousarray(index), np.ascontiguousarray(coefficient))
 
 

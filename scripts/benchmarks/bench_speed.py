@@ -1,7 +1,7 @@
 """CPU time of fits beside another checkout of convexfs, and beside fast-select.
 
     python bench_speed.py --old ../old-checkout --cases logo-1000x500,lmnn-40x20 --repeats 3
-    python bench_speed.py --first                     # first fits on an empty numba cache
+    python bench_speed.py --first --old ../old-checkout      # first fits, empty numba cache
     python bench_speed.py --peer                      # needs pip install fast-select==0.3.0
 
 Both checkouts run in processes of their own that take turns, on one thread; ratios are of the
@@ -29,6 +29,8 @@ HERE = Path(__file__).resolve().parents[2]
 CASES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "relief-1000x2000": ("Relief", 1000, 2000, {"n_neighbors": 10, "miss": "uniform"}),
     "relief-5000x500": ("Relief", 5000, 500, {"n_neighbors": 10, "miss": "uniform"}),
+    "relief-20000x200": ("Relief", 20000, 200, {"n_neighbors": 10, "miss": "uniform"}),
+    "relief-200x500": ("Relief", 200, 500, {"n_neighbors": 10, "miss": "uniform"}),
     "multisurf-1000x500": ("Relief", 1000, 500, {"n_neighbors": "multisurf"}),
     **{f"logo-400x500-{seed}": ("Logo", 400, 500, {"lam": 1.0}) for seed in range(10)},
     "logo-1000x500": ("Logo", 1000, 500, {"lam": 1.0}),
@@ -125,7 +127,7 @@ def compare_peer(repeats: int) -> None:
     from convexfs import Relief
 
     table = Table("case", "fast-select CPU s", "convexfs CPU s", "ratio")
-    for case in ("relief-1000x2000", "relief-5000x500", "multisurf-1000x500"):
+    for case in (name for name in CASES if name.startswith(("relief", "multisurf"))):
         X, y = samples(case)
         peers = (
             lambda: (ReliefF(n_neighbors=10) if "relief" in case else MultiSURF()).fit(X, y),  # noqa: B023
@@ -143,23 +145,35 @@ def _cpu_seconds(run: Any) -> float:
     return time.process_time() - began
 
 
-def first_fits() -> None:
-    """CPU seconds of fits that compile their kernels, imports not counted."""
-    table = Table("first fit on iris", "CPU s")
+def first_fits(old: Path | None, repeats: int) -> None:
+    """CPU seconds of fits that compile their kernels, imports not counted.
+
+    Bytecode of all modules is written before, as an installation has it.
+    """
+    roots = [HERE] if old is None else [old, HERE]
+    table = Table("first fit on iris", *(f"{root.name} CPU s" for root in roots), "ratio")
+    with tempfile.TemporaryDirectory() as bytecode:
+        for name in FIRST:
+            taken = [[_first_fit(name, r, bytecode) for r in roots] for _ in range(repeats + 1)][1:]
+            least = [min(times) for times in zip(*taken, strict=True)]
+            table.add_row(name, *(f"{s:.2f}" for s in least), f"{least[0] / least[-1]:.2f}")
+    Console(width=100).print(table)
+
+
+def _first_fit(name: str, root: Path, bytecode: str) -> float:
     program = (
         "import time, convexfs, sklearn, numba, warnings; warnings.simplefilter('ignore');"
-        "d = convexfs.load('iris').scaled(); model = convexfs.{name}(); t = time.process_time();"
+        f"d = convexfs.load('iris').scaled(); model = convexfs.{name}(); t = time.process_time();"
         "model.fit(d.X, d.y); print(time.process_time() - t)"
     )
-    for name in FIRST:
-        with tempfile.TemporaryDirectory() as cache:
-            places = {"PYTHONPATH": str(HERE), "NUMBA_CACHE_DIR": cache}
-            line = [sys.executable, "-c", program.format(name=name)]
-            ran = subprocess.run(
-                line, capture_output=True, text=True, check=True, env=os.environ | places
-            )
-        table.add_row(name, f"{float(ran.stdout):.2f}")
-    Console(width=100).print(table)
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory() as cache:
+        places = {"PYTHONPATH": str(root), "NUMBA_CACHE_DIR": cache}
+        ran = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+            env=kept | places | {"PYTHONPYCACHEPREFIX": bytecode},
+        )  # fmt: skip
+    return float(ran.stdout)
 
 
 def main() -> None:
@@ -173,12 +187,13 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.worker:
         return work()
+    old = None if asked.old is None else asked.old.resolve()
     if asked.first:
-        first_fits()
+        first_fits(old, asked.repeats)
     if asked.peer:
         compare_peer(asked.repeats)
-    if asked.old is not None:
-        compare(asked.old.resolve(), asked.cases.split(","), asked.repeats)
+    if old is not None and not asked.first:
+        compare(old, asked.cases.split(","), asked.repeats)
     if not (asked.first or asked.peer or asked.old):
         parser.error("give --old FOLDER, --peer or --first")
     return None

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
-from convexfs.neighbors import distances
+from convexfs.neighbors import distances, hits_misses
+from convexfs.neighbors.hits_misses import SignedNeighbors, all_pairs, margin_vector
 from convexfs.neighbors.kernels import distance_sums, nearest
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -135,13 +136,13 @@ def test_differences_of_merged_pairs_are_added_one_after_the_other(seed, j, numb
             for i in range(max(row + 1, panel.start), panel.stop):
                 apart, c = X[row] - X[i], merged[row, i]
                 expected += c * apart * apart if squared else c * np.abs(apart)
-    for pairs in (nearest.merge_lists(index, coefficient), nearest.merge_all(signed)):
-        found = nearest.pair_difference_sum(X, 0, 150, *pairs, squared)
-        np.testing.assert_array_equal(found, expected)
-        parts = [
-            nearest.pair_difference_sum(X, a, b, *pairs, squared) for a, b in ((0, 60), (60, 150))
-        ]
-        np.testing.assert_allclose(sum(parts), expected, atol=1e-9)
+    metric = "sqeuclidean" if squared else "manhattan"
+    for neighbors in (SignedNeighbors(index, coefficient), all_pairs(signed)):
+        np.testing.assert_array_equal(margin_vector(X, neighbors, metric), expected)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(hits_misses, "row_blocks", lambda n: [(0, 60), (60, n)])
+            parts = margin_vector(X, neighbors, metric)
+        np.testing.assert_allclose(parts, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("place", [0, 40])

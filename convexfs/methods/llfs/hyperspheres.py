@@ -9,19 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from convexfs.kernels import INNER, compiled
+from convexfs.kernels import compiled
 
-#: Most samples of a leaf of the k-d tree.
-LEAF = 64
-#: Votes closer than this are tied.
+#: Samples that are compared at once.
+BLOCK = 64
+#: Votes that differ by no more are tied.
 VOTE_TIE = 1e-12
 
+#: Loops are written out below, because whole-array statements take numba seconds to compile.
 kernel = compiled()
-#: Options of functions called by kernels only. Loops are written out, because whole-array
-#: statements take numba seconds to compile.
-leaf = compiled(**INNER)
-#: Options of functions with one caller: they are inlined, not compiled separately.
-part = compiled(inline="always")
 
 
 @kernel
@@ -100,155 +96,56 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
     """
     distance = np.sqrt(squared_distances(X, X[centre], features))
     radius = sphere_radius(distance, same, centre, gamma, normalised)
-    detected, alarms = _told(X, same, features, distance, radius)
+    P = np.take(X.T, features, axis=0)
+    widest = int(np.ptp(P, axis=1).argmax())
+    order = np.argsort(P[widest])
+    detected, alarms = _count_agreeing(
+        np.take(P, order, axis=1), widest, same[order], distance[order] <= radius, np.empty(BLOCK)
+    )
     n_same = int(same.sum())
     return radius, detected / n_same - alarms / (len(same) - n_same)
 
 
 @kernel
-def _told(X, same, features, distance, radius):
-    """Count samples inside, of the class and of others, whose nearest neighbour is in the class."""
-    order, P, ends, boxes = _tree(X, features)
-    labels = np.empty(order.size, np.bool_)
-    for j in range(order.size):
-        labels[j] = same[order[j]]
-    scratch, waiting = np.empty(order.size), np.empty(64, np.int64)
-    detected = alarms = 0
-    for j in range(order.size):
-        if distance[order[j]] <= radius and _others_agree(
-            P, ends, boxes, j, labels, scratch, waiting
-        ):
+def _count_agreeing(P, axis, labels, inside, squared):
+    """How many inside, of the class and of others, have their nearest neighbour in the class.
+
+    As :func:`nearest_agrees` says it. Samples, one a column, are sorted by the coordinate
+    `axis`. Each is compared with blocks of others, the nearest first, unless that coordinate
+    alone is farther than the nearest found. `squared` is scratch for a block.
+    """
+    n, detected, alarms = P.shape[1], 0, 0
+    for j in range(n):
+        if not inside[j]:
+            continue
+        nearest, agree, ties = np.inf, 0, 0
+        for turn in range(2 * (n // BLOCK) + 2):
+            first = (j // BLOCK + (turn // 2 + 1 if turn % 2 else -(turn // 2))) * BLOCK
+            last = min(first + BLOCK, n)
+            if first < 0 or first >= n:
+                continue
+            apart = max(P[axis, first] - P[axis, j], P[axis, j] - P[axis, last - 1], 0.0)
+            if apart * apart > nearest:
+                continue
+            for i in range(last - first):
+                squared[i] = 0.0
+            for q in range(P.shape[0]):
+                here, row = P[q, j], P[q, first:last]
+                for i in range(row.size):
+                    squared[i] += (row[i] - here) * (row[i] - here)
+            if first <= j < last:
+                squared[j - first] = np.inf
+            for i in range(last - first):
+                if squared[i] > nearest:
+                    continue
+                if squared[i] < nearest:
+                    nearest, agree, ties = squared[i], 0, 0
+                ties += 1
+                agree += labels[first + i]
+        if 2 * agree > ties:
             detected += labels[j]
             alarms += not labels[j]
     return detected, alarms
-
-
-@part
-def _tree(X, features):
-    """Build a k-d tree of the samples in the given features.
-
-    Node i is halved into 2i and 2i + 1; all leaves have the same depth.
-
-    Returns
-    -------
-    order, P, ends, boxes
-        Rows of X in the order of the leaves; their coordinates, one row each; and of
-        every node its samples first:last, and their least and largest coordinates.
-    """
-    n, k = X.shape[0], features.size
-    depth = 0
-    while n >> depth > LEAF:
-        depth += 1
-    columns = np.empty((k, n))
-    for j in range(n):
-        for q in range(k):
-            columns[q, j] = X[j, features[q]]
-    order = np.empty(n, np.int64)
-    for j in range(n):
-        order[j] = j
-    ends = np.empty((2 << depth, 2), np.int64)
-    boxes = np.empty((2 << depth, 2, k))
-    ends[1, 0] = 0
-    ends[1, 1] = n
-    for node in range(1, 2 << depth):
-        first, last = ends[node, 0], ends[node, 1]
-        widest, width = 0, -1.0
-        for q in range(k):
-            low = high = columns[q, order[first]]
-            for j in range(first + 1, last):
-                value = columns[q, order[j]]
-                low, high = min(low, value), max(high, value)
-            boxes[node, 0, q] = low
-            boxes[node, 1, q] = high
-            if high - low > width:
-                widest, width = q, high - low
-        if node < 1 << depth:
-            middle = (first + last) >> 1
-            _halve(order, columns[widest], first, middle, last - 1)
-            ends[2 * node, 0] = first
-            ends[2 * node, 1] = ends[2 * node + 1, 0] = middle
-            ends[2 * node + 1, 1] = last
-    P = np.empty((k, n))
-    for q in range(k):
-        for j in range(n):
-            P[q, j] = columns[q, order[j]]
-    return order, P, ends, boxes
-
-
-@part
-def _halve(order, column, low, middle, high):
-    """Partition order[low : high + 1] around position `middle` by value."""
-    while low < high:
-        pivot = column[order[(low + high) >> 1]]
-        i, j = low, high
-        while i <= j:
-            while column[order[i]] < pivot:
-                i += 1
-            while column[order[j]] > pivot:
-                j -= 1
-            if i <= j:
-                swapped = order[i]
-                order[i] = order[j]
-                order[j] = swapped
-                i += 1
-                j -= 1
-        if j < middle:
-            low = i
-        if i > middle:
-            high = j
-
-
-@part
-def _others_agree(P, ends, boxes, j, labels, squared, waiting):
-    """Do the same as :func:`nearest_agrees` for sample j by the tree, with fewer distances."""
-    nearest, agree, ties = np.inf, 0, 0
-    waiting[0] = n_waiting = 1
-    while n_waiting:
-        n_waiting -= 1
-        node = waiting[n_waiting]
-        if _to_box(boxes, node, P, j) > nearest:
-            continue
-        if 2 * node < len(ends):
-            # Push the nearer half last, so that it is visited first.
-            right = _to_box(boxes, 2 * node, P, j) > _to_box(boxes, 2 * node + 1, P, j)
-            waiting[n_waiting] = 2 * node + (not right)
-            waiting[n_waiting + 1] = 2 * node + right
-            n_waiting += 2
-            continue
-        first, last = ends[node, 0], ends[node, 1]
-        _squared_to(P, j, first, last, squared)
-        if first <= j < last:
-            squared[j - first] = np.inf
-        for i in range(last - first):
-            if squared[i] > nearest:
-                continue
-            if squared[i] < nearest:
-                nearest, agree, ties = squared[i], 0, 0
-            ties += 1
-            agree += labels[first + i]
-    return 2 * agree > ties
-
-
-@part
-def _squared_to(P, j, first, last, out):
-    """Compute squared distances from sample j to first:last, coordinate by coordinate."""
-    for i in range(last - first):
-        out[i] = 0.0
-    for q in range(P.shape[0]):
-        here, row = P[q, j], P[q][first:last]
-        for i in range(row.size):
-            step = row[i] - here
-            out[i] += step * step
-
-
-@leaf
-def _to_box(boxes, node, P, j):
-    """Return the squared distance to a box: a lower bound for its samples, also after rounding."""
-    d = 0.0
-    for q in range(P.shape[0]):
-        step = max(boxes[node, 0, q] - P[q, j], P[q, j] - boxes[node, 1, q], 0.0)
-        d += step * step
-    return d
 
 
 @kernel

@@ -73,7 +73,8 @@ def best_rounding(
         sets = np.repeat(mask[None], len(patterns), axis=0)
         sets[:, open_] = patterns
         patterns = patterns[allows(sets)]
-    value = _fill_in(mask, open_, patterns, same, other, s, lam, level, max_features)
+    sums = _sum_of(same, mask), _sum_of(other, mask)
+    value = _fill_in(mask, open_, patterns, same, other, *sums, s, lam, level, max_features)
     return (mask, value) if value < np.inf else (None, np.inf)
 
 
@@ -90,7 +91,8 @@ def swap_search(
     mask = mask.copy()
     value = np.inf
     while True:
-        out, into, lower = _best_change(mask, same, other, s, lam, level, max_features)
+        sums = _sum_of(same, mask), _sum_of(other, mask)
+        out, into, lower = _best_change(mask, same, other, *sums, s, lam, level, max_features)
         if lower >= value - _LEVEL_TOL:
             return mask, float(value)
         value = lower
@@ -100,22 +102,20 @@ def swap_search(
             mask[into] = True
 
 
+def _sum_of(a: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Add up the columns of a set, one after the other."""
+    z = np.zeros(len(a))
+    for m in np.flatnonzero(mask):
+        z += a[:, m]
+    return z
+
+
 @leaf
 def _mean_utility(z, s, lam):
     total = 0.0
     for j in range(z.size):
         total += 1.0 / (1.0 + np.exp(-s * z[j])) - 0.5 + lam * z[j]
     return total / z.size
-
-
-@leaf
-def _sum_of(a, mask):
-    z = np.zeros(a.shape[0])
-    for m in range(mask.size):
-        if mask[m]:
-            for j in range(z.size):
-                z[j] += a[j, m]
-    return z
 
 
 @leaf
@@ -133,9 +133,10 @@ def _utility_with(base, a, features, pattern, s, lam):
 
 
 @kernel
-def _fill_in(mask, features, patterns, same, other, s, lam, level, max_features):
-    """Write the best feasible pattern of the open features into mask; infinity if none."""
-    base_same, base_other = _sum_of(same, mask), _sum_of(other, mask)
+def _fill_in(
+    mask, features, patterns, same, other, base_same, base_other, s, lam, level, max_features
+):
+    """Put the best feasible pattern of the open features into mask; infinity if none is."""
     whole = 0
     for m in range(mask.size):
         whole += mask[m]
@@ -159,10 +160,9 @@ def _fill_in(mask, features, patterns, same, other, s, lam, level, max_features)
 
 
 @kernel
-def _best_change(mask, same, other, s, lam, level, max_features):
-    """Return the features to drop and to add (-1: none), and the value after the change."""
+def _best_change(mask, same, other, z_same, z_other, s, lam, level, max_features):
+    """Feature to take out, feature to put in (-1: none), and the value after it."""
     chosen = np.flatnonzero(mask)
-    z_same, z_other = _sum_of(same, mask), _sum_of(other, mask)
     best_out = best_in = -1
     least = _mean_utility(z_same, s, lam)
     for o in range(-1, chosen.size):

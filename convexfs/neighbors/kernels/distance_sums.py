@@ -11,15 +11,15 @@ one file because numba's cache does not notice an edit in another one.
 
 import numpy as np
 
-from convexfs.kernels import INNER, compiled
+from convexfs.kernels import compiled
 
-#: Features whose terms are summed before they are added to the total.
-_FEATURES = 128
-#: Rows and columns of a tile of distances that stays in the L2 cache.
+#: Features whose terms are summed before they are added to those of others.
+FEATURES = 128
+#: Rows and columns of a tile of distances, which then stays in the L2 cache.
 _SIDE = 128
-#: Features per sweep: the running sum is loaded and stored once per sweep.
-_SWEEP = 4
-#: Samples whose values fit one cache line.
+#: Features a sweep: the running sum is loaded and stored once for them.
+SWEEP = 4
+#: Samples whose values lie in one line of the cache.
 _LINE = 8
 #: Features per float32 sum in any order, and float32 numbers per register.
 ROUGH_FEATURES = 512
@@ -27,83 +27,41 @@ _REGISTER = 16
 
 
 @compiled()
-def add_later(X, start, stop, squared, out):
-    """Add the distances of rows [start, stop) from later rows to the upper triangle of `out`."""
-    n, n_features = X.shape
-    for first in range(0, n_features, _FEATURES):
-        values = by_feature(X[:, first : first + _FEATURES])
-        for row in range(start, stop, _SIDE):
-            lines = out[row : min(row + _SIDE, stop)]
-            for column in range(row, n, _SIDE):
-                add_tile(values, row, values, column, squared, row == column, lines)
+def add_tiles(values, others, start, same, squared, out):
+    """Add the distances of samples from `start` on from all others to the rows of `out`.
 
-
-@compiled()
-def add_between(some, rows, squared, out):
-    """Add the distances between some rows and other rows to `out`."""
-    for first in range(0, some.shape[1], _FEATURES):
-        values = by_feature(some[:, first : first + _FEATURES])
-        others = by_feature(rows[:, first : first + _FEATURES])
-        for row in range(0, len(some), _SIDE):
-            lines = out[row : row + _SIDE]
-            for column in range(0, len(rows), _SIDE):
-                add_tile(values, row, others, column, squared, False, lines)
-
-
-@compiled()
-def mirror(out):
-    """Copy the upper triangle to the lower one."""
-    n = len(out)
-    for row in range(0, n, _SIDE):
-        for column in range(0, row + _SIDE, _SIDE):
-            for a in range(row, min(row + _SIDE, n)):
-                for b in range(column, min(column + _SIDE, a)):
-                    out[a, b] = out[b, a]
-
-
-@compiled(**INNER)
-def by_feature(rows):
-    """Transpose to one row per feature, padded with zeros to full sweeps."""
-    n, width = rows.shape
-    out = np.zeros((width + -width % _SWEEP, n))
-    for first in range(0, n, _LINE):
-        few = rows[first : first + _LINE]
-        for j in range(width):
-            line = out[j, first : first + _LINE]
-            for a in range(len(line)):
-                line[a] = few[a, j]
-    return out
-
-
-@compiled(**INNER)
-def add_tile(values, row, others, column, squared, half, lines):
-    """Add the distances of samples from `row` on to samples from `column` on to `lines`.
-
-    With `half` they are the same samples, and only the distances from later ones are added.
+    Samples are columns; the number of features is a multiple of `SWEEP`. With `same` both are
+    the same samples, and only distances from later ones are added. `squared` is True or None:
+    only the used branch is compiled.
     """
-    height, stop = len(lines), min(column + _SIDE, others.shape[1])
-    sums = np.zeros((height, stop - column))
-    for j in range(0, len(values), _SWEEP):
-        for a in range(height):
-            skipped = a - a % _LINE if half else 0
-            x0, x1 = values[j, row + a], values[j + 1, row + a]
-            x2, x3 = values[j + 2, row + a], values[j + 3, row + a]
-            y0, y1 = others[j, column + skipped : stop], others[j + 1, column + skipped : stop]
-            y2, y3 = others[j + 2, column + skipped : stop], others[j + 3, column + skipped : stop]
-            total = sums[a, skipped:]
-            if squared:
-                for b in range(len(total)):
-                    d0, d1, d2, d3 = x0 - y0[b], x1 - y1[b], x2 - y2[b], x3 - y3[b]
-                    total[b] = total[b] + d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
-            else:
-                for b in range(len(total)):
-                    d0, d1, d2, d3 = x0 - y0[b], x1 - y1[b], x2 - y2[b], x3 - y3[b]
-                    total[b] = total[b] + abs(d0) + abs(d1) + abs(d2) + abs(d3)
-    for a in range(height):
-        first = a + 1 if half else 0
-        line, total = lines[a, column + first : stop], sums[a, first:]
-        for b in range(len(line)):
-            line[b] += total[b]
+    # The compiler must see the allocation, to know that sums overlap with no values.
+    sums = np.empty((_SIDE, _SIDE))
+    for row in range(0, len(out), _SIDE):
+        height = min(_SIDE, len(out) - row)
+        for column in range(start + row if same else 0, others.shape[1], _SIDE):
+            half, stop = same and column == start + row, min(column + _SIDE, others.shape[1])
+            for a in range(height):
+                sums[a] = 0.0
+            for j in range(0, len(values), SWEEP):
+                v0, v1, v2, v3 = values[j], values[j + 1], values[j + 2], values[j + 3]
+                o0, o1, o2, o3 = others[j], others[j + 1], others[j + 2], others[j + 3]
+                for a in range(height):
+                    first = column + (a - a % _LINE if half else 0)
+                    n = start + row + a
+                    x0, x1, x2, x3 = v0[n], v1[n], v2[n], v3[n]
+                    y0, y1, y2, y3 = o0[first:stop], o1[first:stop], o2[first:stop], o3[first:stop]
+                    total = sums[a, first - column : stop - column]
+                    for b in range(len(total)):
+                        d0, d1, d2, d3 = x0 - y0[b], x1 - y1[b], x2 - y2[b], x3 - y3[b]
+                        if squared is None:
+                            total[b] = total[b] + abs(d0) + abs(d1) + abs(d2) + abs(d3)
+                        else:
+                            total[b] = total[b] + d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
+            for a in range(height):
+                first = a + 1 if half else 0
+                line, total = out[row + a, column + first : stop], sums[a, first:]
+                for b in range(len(line)):
+                    line[b] += total[b]
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})

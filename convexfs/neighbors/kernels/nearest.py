@@ -167,38 +167,34 @@ def first_in_groups(order, start, codes, n_groups, limits):
 
 
 @compiled()
-def weigh_within(dist, codes, by_class, starts, bounds, limits, weights):
+def weigh_within(dist, codes, by_class, places, starts, bounds, limits, weights, line, out):
     """``out[n, i] = weights[n, c]`` of samples i of class c within ``bounds[n, c]``, else 0.
 
     Of samples at the bound itself the first are taken, until there are ``limits[own, c]``.
-    Class c has the samples ``by_class[starts[c]:starts[c + 1]]``, in their order; these indices
-    are unsigned, which saves checks of their sign.
+    Class c has the samples ``by_class[starts[c]:starts[c + 1]]``, in their order; sample i is
+    at ``places[i]`` there. These indices are unsigned, which saves checks of their sign.
+    `line` is scratch for a row.
     """
-    n, n_classes = weights.shape
-    out, line, place_of = np.empty((n, n)), np.empty(n), np.empty(n, np.uint64)
-    for place in range(n):
-        place_of[by_class[place]] = place
+    n = len(dist)
     for row in range(n):
-        own, far = codes[row], dist[row]
+        own, far, near = codes[row], dist[row], out[row]
         for place in range(n):
             line[place] = far[by_class[place]]
-        line[place_of[row]] = np.nan  # NaN is within no bound, not even an infinite one.
-        for c in range(n_classes):
+        line[places[row]] = np.nan  # within no bound, not even an infinite one
+        for c in range(weights.shape[1]):
             part, bound, weight = line[starts[c] : starts[c + 1]], bounds[row, c], weights[row, c]
-            place, excess = len(part) - 1, -limits[own, c]
-            for value in part:
-                excess += value <= bound
+            place, excess = len(part), -limits[own, c]
+            for k in range(len(part)):
+                excess += part[k] <= bound
             while excess > 0:
+                place -= 1
                 if part[place] == bound:
                     part[place] = np.nan
                     excess -= 1
-                place -= 1
-            for place in range(len(part)):
-                part[place] = weight if part[place] <= bound else 0.0
-        near = out[row]
+            for k in range(len(part)):
+                part[k] = weight if part[k] <= bound else 0.0
         for i in range(n):
-            near[i] = line[place_of[i]]
-    return out
+            near[i] = line[places[i]]
 
 
 @compiled()
@@ -296,69 +292,54 @@ def merge_lists(index, coefficient):
 
 
 @compiled()
-def merge_all(signed):
-    """Do the same as :func:`merge_lists`, for weights of all pairs (N, N)."""
+def merge_all(signed, starts, stops, others, weight):
+    """Like :func:`merge_lists`, of weights of all pairs (N, N), into arrays that have room."""
     n = len(signed)
-    starts = np.empty(n, np.int64)
-    for row in range(n):
-        starts[row] = row * (n - 1) - row * (row - 1) // 2
-    stops = starts.copy()
-    others, weight = np.empty(n * (n - 1) // 2, np.int32), np.empty(n * (n - 1) // 2)
     for first in range(0, n, _SAMPLES):
         for column in range(first, n, _SAMPLES):
             for row in range(first, min(first + _SAMPLES, n)):
-                place = stops[row]
+                place = stops[row] if column > first else starts[row]
                 for i in range(max(column, row + 1), min(column + _SAMPLES, n)):
                     # Pairs of weight 0 are overwritten by the next: a branch would be slower.
                     both = signed[row, i] + signed[i, row]
                     others[place], weight[place] = i, both
                     place += both != 0.0
                 stops[row] = place
-    return starts, stops, others, weight
 
 
 @compiled()
-def pair_difference_sum(X, first_row, last_row, starts, stops, others, weight, squared):
-    """Sum weight * |x_n - x_i| (or its square) over the pairs of some rows.
+def add_pair_differences(X, first_row, starts, stops, others, weight, squared, places, out):
+    """Add the sum over the pairs of some rows of weight * |x_n - x_i| (or its square) to `out`.
 
-    Pairs come as from :func:`merge_lists`. Of each feature the terms are added one after the
-    other: by `_SAMPLES` of the higher samples, then by the lower and the higher sample.
+    Pairs of sample ``first_row + r`` are numbers ``starts[r]`` to ``stops[r]``, as from
+    :func:`merge_lists`. Of each feature the terms are added one after the other: by `_SAMPLES`
+    of the higher samples, then by the lower and the higher sample. `places` is scratch of the
+    shape of `starts`. `squared` is True or None: only the used branch is compiled.
     """
     n, n_features = X.shape
-    out, places = np.zeros(n_features), np.empty(last_row, np.int64)
     for first in range(0, n_features, _FEATURES):
         last = min(first + _FEATURES, n_features)
         z = out[first:last]
-        for row in range(first_row, last_row):
-            places[row] = starts[row]
         for panel in range(first_row - first_row % _SAMPLES, n, _SAMPLES):
-            for row in range(first_row, min(last_row, panel + _SAMPLES)):
-                x, k, stop = X[row, first:last], places[row], stops[row]
-                while k < stop and others[k] < panel + _SAMPLES:
-                    k += 1
-                add_differences(X, x, places[row], k, others, weight, first, last, squared, z)
-                places[row] = k
-    return out
-
-
-@compiled(**INNER)
-def add_differences(X, x, start, stop, others, weight, first, last, squared, z):
-    """Add the terms of pairs [start, stop) of sample x in features [first, last)."""
-    full = stop - (stop - start) % _SWEEP
-    for k in range(start, full, _SWEEP):
-        y0, y1 = X[others[k], first:last], X[others[k + 1], first:last]
-        y2, y3 = X[others[k + 2], first:last], X[others[k + 3], first:last]
-        c0, c1, c2, c3 = weight[k], weight[k + 1], weight[k + 2], weight[k + 3]
-        if squared:
-            for j in range(len(z)):
-                d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
-                z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
-        else:
-            for j in range(len(z)):
-                d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
-                z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)
-    for k in range(full, stop):
-        y, c = X[others[k], first:last], weight[k]
-        for j in range(len(z)):
-            d = x[j] - y[j]
-            z[j] += c * d * d if squared else c * abs(d)
+            for row in range(min(len(starts), panel + _SAMPLES - first_row)):
+                x = X[first_row + row, first:last]
+                start = stop = places[row] if panel > first_row + row else starts[row]
+                while stop < stops[row] and others[stop] < panel + _SAMPLES:
+                    stop += 1
+                places[row] = stop
+                full = stop - (stop - start) % _SWEEP
+                for k in range(start, full, _SWEEP):
+                    y0, y1 = X[others[k], first:last], X[others[k + 1], first:last]
+                    y2, y3 = X[others[k + 2], first:last], X[others[k + 3], first:last]
+                    c0, c1, c2, c3 = weight[k], weight[k + 1], weight[k + 2], weight[k + 3]
+                    for j in range(len(z)):
+                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
+                        if squared is None:
+                            z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)
+                        else:
+                            z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
+                for k in range(full, stop):
+                    y, c = X[others[k], first:last], weight[k]
+                    for j in range(len(z)):
+                        d = x[j] - y[j]
+                        z[j] += c * abs(d) if squared is None else c * d * d

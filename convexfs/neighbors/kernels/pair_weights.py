@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from convexfs.kernels import INNER, compiled
+from convexfs.kernels import compiled
 
 #: Bound on the binary exponents of float64.
 POWERS = 1100
@@ -54,30 +54,27 @@ def sign_and_normalise(codes, counts, shares):
                 line[i] = line[i] / misses
 
 
-@compiled(**INNER)
+@compiled(inline="always")
 def _weight(signed, p, n, i):
     return p[n] * signed[n, i] + p[i] * signed[i, n]
 
 
 @compiled()
-def mass_by_power(signed, p):
-    """Sum the absolute weights of all pairs by binary exponent."""
-    mass = np.zeros(2 * POWERS)
+def mass_by_power(signed, p, mass):
+    """Add the sizes of the weights of all pairs of samples to `mass`, by binary exponents."""
     for n in range(len(p)):
         for i in range(n + 1, len(p)):
             weight = _weight(signed, p, n, i)
             mass[math.frexp(weight)[1] + POWERS] += abs(weight)
-    return mass
 
 
 @compiled()
-def count_pairs(signed, p, least):
-    """Count each sample's pairs above `least`; return list starts and both sums of weights.
+def count_pairs(signed, p, least, starts, mass, dropped):
+    """Fill in where the pairs of each sample start, and its mass of all and of other pairs.
 
-    Pairs are those of a weight other than 0 and of a size of at least `least`.
+    Pairs are those of a weight other than 0 and of a size of at least `least`. The arrays
+    come filled with zeros.
     """
-    starts = np.zeros(len(p) + 1, np.int64)
-    mass, dropped = np.zeros(len(p)), np.zeros(len(p))
     for n in range(len(p)):
         starts[n + 1] = starts[n]
         for i in range(n + 1, len(p)):
@@ -90,7 +87,6 @@ def count_pairs(signed, p, least):
             else:
                 dropped[n] += size
                 dropped[i] += size
-    return starts, mass, dropped
 
 
 @compiled()

@@ -4,7 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from convexfs.methods.llfs.hyperspheres import (
-    LEAF,
+    BLOCK,
     Hyperspheres,
     nearest_agrees,
     sphere_and_score,
@@ -62,10 +62,10 @@ def test_scores_are_what_their_definition_says(seed):
 
 @given(seed=seeds, features=st.integers(1, 4), values=st.sampled_from([3, 50, 10**9]))
 @settings(deadline=None, max_examples=25)
-def test_the_tree_finds_the_neighbours_that_a_scan_finds(seed, features, values):
+def test_blocks_have_the_neighbours_that_a_scan_finds(seed, features, values):
     """With many ties, some and none; deep enough to have several leaves."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(2 * LEAF, 10 * LEAF))
+    n = int(rng.integers(2 * BLOCK, 10 * BLOCK))
     X, same = rng.integers(0, values, (n, 5)) / 7.0, rng.random(n) < 0.5
     same[:2] = True, False
     chosen = rng.permutation(5)[:features]

@@ -64,8 +64,9 @@ def drawn_samples(
 ) -> np.ndarray | None:
     """Draw rows for a test that takes seconds; return None if all rows can be used.
 
-    Classes have equal numbers of rows, as far as they have so many. A draw by class is
-    independent of features that are: error rates hold. Groups are not divided.
+    Every class gets the same number of rows, or all that it has. Rows are drawn by class alone,
+    so that features unrelated to the class stay unrelated, and error rates hold. With groups all
+    rows are used.
 
     Parameters
     ----------

@@ -1,14 +1,16 @@
 """The command ``convexfs guide``: show a page of the guide, or list all pages.
 
-Pages are the Markdown files of ``convexfs/guide``; one that is put there is found. A page
-begins with its title and a paragraph whose first sentence says what it is about.
+Pages are the Markdown files of ``convexfs/guide``. A page begins with its title and a paragraph
+whose first sentence says what it is about.
 """
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
+from typing import Any, ClassVar
 
 import convexfs
 from convexfs.cli.options import add_examples
@@ -92,12 +94,39 @@ def _list(known: dict[str, Page]) -> None:
 
 
 def _show(page: Page) -> None:
-    from rich.markdown import Markdown
+    from rich.markdown import Markdown, TableElement
 
     from convexfs.cli.console import Console
 
-    console = Console(width=_WIDTH)
-    console.print(Markdown(_for_terminal(page)), width=min(console.width, _WIDTH))
+    class Table(TableElement):
+        """A table that breaks no word if all of them fit, and cuts none."""
+
+        def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+            for part in super().__rich_console__(console, options):
+                columns = getattr(part, "columns", ())
+                texts = [[str(cell) for cell in (each.header, *each.cells)] for each in columns]
+                widths = _column_widths(texts, options.max_width)
+                for column, width in zip(columns, widths, strict=True):
+                    column.overflow, column.width = "fold", width
+                yield part
+
+    class Text(Markdown):
+        elements: ClassVar = Markdown.elements | {"table_open": Table}
+
+    width = min(get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
+    Console(width=width).print(Text(_for_terminal(page)), width=width)
+
+
+def _column_widths(columns: list[list[str]], width: int) -> list[int | None]:
+    """Return column widths that break no word; None for all if rich has to choose them."""
+    least = [max(len(word) for text in each for word in ["", *text.split()]) for each in columns]
+    wanted = [max(map(len, each)) for each in columns]
+    room = width - sum(least) - 2 * len(columns)
+    if room < 0:
+        return [None] * len(columns)
+    missing = sum(wanted) - sum(least)
+    share = min(room / missing, 1.0) if missing else 0.0
+    return [low + int(share * (high - low)) for low, high in zip(least, wanted, strict=True)]
 
 
 def _for_terminal(page: Page) -> str:

@@ -15,9 +15,11 @@ def list_all(arguments: argparse.Namespace) -> int:
     from convexfs.methods import METHODS, estimator_homes
 
     write("Methods: convexfs select DATA --method NAME, or the class in Python")
-    for name, method in estimator_homes().items():
+    homes = estimator_homes()
+    width = max(map(len, homes)) + 2
+    for name, method in homes.items():
         home = f"{method.home}.{method.estimators[name]}"
-        _entry(f"{name:9}{method.class_name(name)}", first_sentence(home), indent=25)
+        _entry(f"{name:{width}}{method.class_name(name)}", first_sentence(home), indent=width + 16)
     write("\nFormulations: convexfs show NAME")
     for method in METHODS.values():
         if arguments.verbose:

@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
 @cache
 def _methods() -> dict[str, Method]:
     own = (f"{__name__}.{folder}" for folder in _OWN)
-    packages = [*own, *(point.value for point in entry_points(group=_GROUP))]
+    packages = [*own, *(point.module for point in entry_points(group=_GROUP))]
     declared = [importlib.import_module(package).METHOD for package in packages]
     return {method.name: method for method in declared}
 

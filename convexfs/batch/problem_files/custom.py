@@ -69,7 +69,11 @@ class OwnReader(Reader):
             self.fail("give problem or PROBLEMS, not both", "PROBLEMS")
         if several is None:
             if not callable(problem):
-                self.fail(f"problem must be a function, not {problem!r}", "problem")
+                self.fail(
+                    "problem must be a function that returns a cvxpy.Problem (def problem(): ...), "
+                    f"not a {type(problem).__name__}",
+                    "problem",
+                )
             return problem, dict(grid)
         if not isinstance(several, dict) or not several:
             self.fail("PROBLEMS must be a dict of functions by their names", "PROBLEMS")

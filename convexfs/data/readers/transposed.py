@@ -70,7 +70,7 @@ def transposition_hint(frame: Any, target: str | None) -> str:
     """Return a hint on how to transpose a table whose samples seem to be columns.
 
     Then the target is the name of a row; or a row of words is among rows of numbers, and every
-    column is mixed.
+    column is mixed; or numbered columns of numbers follow a column of distinct words.
     """
     if target is not None and len(frame.columns) and target in set(frame.iloc[:, 0]):
         return f"; but it has a row '{target}', as if samples were columns: try --transpose"
@@ -83,6 +83,15 @@ def transposition_hint(frame: Any, target: str | None) -> str:
     if mixed.all() and rows.any() and not word[~rows].any():
         called = frame.iloc[int(np.flatnonzero(rows)[0]), 0]
         return f"; its samples seem to be columns (row '{called}' holds words): try --transpose"
+    samples = [str(name) for name in frame.columns[_first_sample(frame) :]]
+    names = frame.iloc[:, 0]
+    if (
+        not word[:, -1].any()
+        and names.is_unique
+        and _words(names) == 1.0
+        and all(any(map(str.isdigit, name)) for name in samples)
+    ):
+        return "; if its samples are columns, add --transpose --labels FILE:COLUMN"
     return ""
 
 

@@ -1,6 +1,6 @@
 """Soft margin: weights under which nearest misses are farther than nearest hits, in all samples.
 
-A method in a package of its own, as small as one can be: the example of CONTRIBUTING.
+The smallest method in its own package, and the example of CONTRIBUTING.
 """
 
 from convexfs.plugin import Formulation, Method

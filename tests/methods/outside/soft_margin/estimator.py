@@ -1,4 +1,4 @@
-"""The scikit-learn face."""
+"""The scikit-learn estimator."""
 
 from typing import ClassVar
 

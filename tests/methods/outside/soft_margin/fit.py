@@ -19,14 +19,14 @@ from soft_margin import METHOD, numbers
 
 @parameters
 class Settings:
-    """The price of weight."""
+    """Parameters: the l2 penalty."""
 
     lam: float = 1.0
 
 
 @dataclass(frozen=True)
 class SoftMarginResult:
-    """Weights and their proof."""
+    """Weights and their certificate."""
 
     weights: np.ndarray
     solution: Solution
@@ -39,7 +39,7 @@ def soft_margin(
     settings: Settings | None = None,
     solving: Solving = DEFAULT_SOLVING,
 ) -> SoftMarginResult:
-    """Weights of the features."""
+    """Compute the feature weights."""
     settings = settings or Settings()
     formulation = METHOD.formulation("soft-margin")
     check_solver(formulation, solving)

@@ -1,4 +1,4 @@
-"""Samples to margins."""
+"""Compute the data of the problem from samples."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 
 def soft_margin(X: np.ndarray, codes: np.ndarray, *, lam: float) -> tuple[dict[str, Any], ...]:
-    """Rows z_n = |x_n - nearest miss| - |x_n - nearest hit|."""
+    """Return the rows z_n = |x_n - nearest miss| - |x_n - nearest hit|."""
     far = cdist(X, X, "cityblock")
     np.fill_diagonal(far, np.inf)
     same = codes[:, None] == codes

@@ -75,9 +75,17 @@ def rough_distances(X: np.ndarray) -> np.ndarray:
     panels = [slice(start, start + _PANEL) for start in range(0, len(X), _PANEL)]
     for number, own in enumerate(panels):
         for others in panels[number:]:
-            out[own, others] = distance_sums.rough_between(X[own], X[others], own == others)
-            out[others, own] = out[own, others].T
+            out[own, others], out[others, own] = _rough_between(X[own], X[others], own == others)
     return require_finite(out)
+
+
+def _rough_between(some: np.ndarray, rows: np.ndarray, same: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Float32 distances of some rows from other rows, and transposed."""
+    n, m, group = len(some), len(rows), distance_sums.GROUP
+    out = np.zeros((n + -n % group, m + -m % group), np.float32)
+    across = out if same else np.empty(out.shape[::-1], np.float32)
+    distance_sums.rough_between(some, rows, same, out, across)
+    return np.ascontiguousarray(out[:n, :m]), np.ascontiguousarray(across[:m, :n])
 
 
 def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False) -> np.ndarray:
@@ -116,10 +124,12 @@ def nearest_in_groups(
         shape = (len(X), n_groups or 2, n_neighbors)
         best, index = np.full(shape, np.inf), np.full(shape, -1, np.int64)
 
-        def between(own: slice, others: slice) -> np.ndarray:
+        def between(own: slice, others: slice) -> tuple[np.ndarray, np.ndarray]:
             if own == others:
-                return distances(X[own], squared)
-            return distances_between(X[own], X[others], squared)
+                dist = distances(X[own], squared)
+            else:
+                dist = distances_between(X[own], X[others], squared)
+            return dist, np.ascontiguousarray(dist.T)
 
         list(_search_panels(between, codes, n_groups == 0, best, index, map))
     return index
@@ -130,8 +140,9 @@ def _by_rough_distances(
 ) -> np.ndarray | None:
     """Search neighbours by float32 distances; return None if they fail for many rows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # Centring leaves differences unchanged and reduces rounding errors.
-        rough = (X - X.mean(axis=0)).astype(np.float32)
+        # Differences stay what they are; rounding is relative to what is left.
+        rough = np.empty(X.shape, np.float32)
+        np.subtract(X, X.mean(axis=0), out=rough, casting="same_kind")
         sizes = np.abs(rough).sum(axis=1, dtype=np.float64)
         largest = sizes.max(initial=0.0)
     if not largest < _ROUGH_LARGEST:
@@ -143,9 +154,8 @@ def _by_rough_distances(
     shape = (len(X), n_groups or 2, n_neighbors + _SPARE)
     best, index = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int64)
 
-    def between(own: slice, others: slice) -> np.ndarray:
-        found = distance_sums.rough_between(rough[own], rough[others], own == others)
-        return np.ascontiguousarray(found)
+    def between(own: slice, others: slice) -> tuple[np.ndarray, np.ndarray]:
+        return _rough_between(rough[own], rough[others], own == others)
 
     failed = np.zeros(len(X), dtype=bool)
     for own in _search_panels(between, codes, n_groups == 0, best, index, map):
@@ -163,7 +173,7 @@ def _by_rough_distances(
 
 
 def _search_panels(
-    between: Callable[[slice, slice], np.ndarray],
+    between: Callable[[slice, slice], tuple[np.ndarray, np.ndarray]],
     codes: np.ndarray,
     pooled: bool,
     best: np.ndarray,
@@ -172,21 +182,22 @@ def _search_panels(
 ) -> Iterator[slice]:
     """Fill the lists of nearest samples; yield each finished panel.
 
-    Panels meet in pairs. Every sample meets the panels in their order, so that of equal
-    distances the first stays the nearer, and no two threads have the same sample.
+    `between` returns the distances of two panels, and the same transposed. Panels meet in pairs.
+    Every sample meets the panels in their order, so that of equal distances the first stays the
+    nearer, and no two threads have the same sample.
     """
 
     def take(dist: np.ndarray, own: slice, others: slice) -> None:
         nearest.take_nearer(dist, own.start, others.start, codes, pooled, best[own], index[own])
 
     def meet(later: slice, own: slice) -> np.ndarray:
-        dist = between(own, later)
-        take(np.ascontiguousarray(dist.T), later, own)
+        dist, across = between(own, later)
+        take(across, later, own)
         return dist
 
     panels = [slice(start, start + _PANEL) for start in range(0, len(index), _PANEL)]
     for number, own in enumerate(panels):
-        take(between(own, own), own, own)
+        take(between(own, own)[0], own, own)
         later = panels[number + 1 :]
         for others, dist in zip(later, map(partial(meet, own=own), later), strict=True):
             take(dist, own, others)

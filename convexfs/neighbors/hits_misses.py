@@ -175,7 +175,12 @@ class NeighborOrder:
         if self._near is not None:
             return self._near.signed(codes, miss)
         groups = _Groups.of(codes, n_neighbors, miss)
-        index = kernels.first_in_groups(self._order, 0, codes, groups.number, groups.limits)
+        if is_share(n_neighbors):
+            left, out = np.empty(groups.number, np.int64), np.zeros(self._order.shape)
+            weights = groups.share_weights(codes)
+            kernels.weigh_first(self._order, codes, groups.limits, weights, left, out)
+            return all_pairs(out)
+        index = kernels.first_in_groups(self._order, codes, groups.number, int(n_neighbors))
         return groups.signed(index, codes)
 
 
@@ -220,9 +225,7 @@ def signed_neighbors_at(
         return _Near.of(distances, str(n_neighbors)).signed(codes, miss)
     groups = _Groups.of(codes, n_neighbors, miss)
     if is_share(n_neighbors):
-        others = groups.counts - np.equal.outer(codes, np.arange(len(groups.counts)))
-        found = np.minimum(groups.limits[codes], others)
-        weights = _group_weights(found, codes, groups.counts, groups.miss)
+        weights = groups.share_weights(codes)
         by_class = np.argsort(codes, kind="stable")
         order = by_class.astype(np.uint64), np.argsort(by_class).astype(np.uint64)
         starts = np.concatenate([[0], np.cumsum(groups.counts)])
@@ -281,6 +284,12 @@ class _Groups:
 
     def signed(self, index: np.ndarray, codes: np.ndarray) -> SignedNeighbors:
         return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
+
+    def share_weights(self, codes: np.ndarray) -> np.ndarray:
+        """Return the signed weight of one neighbour in each class (N, classes)."""
+        others = self.counts - np.equal.outer(codes, np.arange(len(self.counts)))
+        found = np.minimum(self.limits[codes], others)
+        return _group_weights(found, codes, self.counts, self.miss)
 
 
 def distance_rows(

@@ -112,11 +112,11 @@ def test_rough_distances_err_by_less_than_their_bound(shape):
     X = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
     some, exact = X[: shape[0] // 2], cdist(X, X, "cityblock")
     roundings = distance_sums.ROUGH_FEATURES + shape[1] / distance_sums.ROUGH_FEATURES + 2
-    for found, true in (
-        (distance_sums.rough_between(X, X, True), exact),
-        (distance_sums.rough_between(some, X, False), exact[: len(some)]),
-    ):
+    for rows, same in ((X, True), (some, False)):
+        found, across = distances._rough_between(rows, X, same)
+        true = exact[: len(rows)]
         assert (np.abs(found - true) <= 2.0**-24 * roundings * true).all()
+        np.testing.assert_array_equal(across, found.T)
 
 
 @given(seed=SEEDS, j=st.integers(1, 1100), number=st.integers(1, 9), squared=st.booleans())

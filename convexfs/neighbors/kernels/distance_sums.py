@@ -24,6 +24,8 @@ _LINE = 8
 #: Features per float32 sum in any order, and float32 numbers per register.
 ROUGH_FEATURES = 512
 _REGISTER = 16
+#: Samples whose float32 distances from as many others are summed at once.
+GROUP = 4
 
 
 @compiled()
@@ -65,42 +67,70 @@ def add_tiles(values, others, start, same, squared, out):
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
-def rough_between(some, rows, same):
-    """Return Manhattan distances between some rows and other rows, computed in float32.
+def rough_between(some, rows, same, out, across):
+    """Fill `out` with Manhattan distances of some rows from others, in float32, and transposed.
 
-    At most ``ROUGH_FEATURES + n_features / ROUGH_FEATURES + 2`` roundings enter a distance. With
-    `same` both are the same rows, and each pair is visited once.
+    At most ``ROUGH_FEATURES + n_features / ROUGH_FEATURES + 2`` roundings enter a distance. Both
+    arrays have room for multiples of `GROUP` samples; `out` comes filled with zeros. With `same`
+    the rows are the same, each pair is visited once, and `across` is `out`.
     """
     n, m, n_features = len(some), len(rows), some.shape[1]
-    out = np.zeros((n + n % 2, m + m % 2), np.float32)
     for first in range(0, n_features, ROUGH_FEATURES):
         last = min(first + ROUGH_FEATURES, n_features)
         width = last - first + (first - last) % _REGISTER
         left = np.zeros((out.shape[0], width), np.float32)
-        right = np.zeros((out.shape[1], width), np.float32)
         for a in range(n):
             for j in range(last - first):
                 left[a, j] = some[a, first + j]
-        for b in range(m):
-            for j in range(last - first):
-                right[b, j] = rows[b, first + j]
-        for a in range(0, n, 2):
-            x0, x1, line0, line1 = left[a], left[a + 1], out[a], out[a + 1]
-            # Process two rows against two, so that each loaded value serves two differences.
-            for b in range(a if same else 0, m, 2):
-                y0, y1 = right[b], right[b + 1]
-                s00 = s01 = s10 = s11 = np.float32(0)
-                for j in range(width):
-                    s00 += abs(x0[j] - y0[j])
-                    s01 += abs(x0[j] - y1[j])
-                    s10 += abs(x1[j] - y0[j])
-                    s11 += abs(x1[j] - y1[j])
-                line0[b] += s00
-                line0[b + 1] += s01
-                line1[b] += s10
-                line1[b + 1] += s11
-    if same:
-        for a in range(n):
-            for b in range(a):
-                out[a, b] = out[b, a]
-    return out[:n, :m]
+        for start in range(0, m, _SIDE):
+            few = rows[start : start + _SIDE, first:last]
+            right = np.zeros((_SIDE, width), np.float32)
+            for c in range(len(few)):
+                for j in range(last - first):
+                    right[c, j] = few[c, j]
+            for a in range(0, min(n, start + _SIDE) if same else n, GROUP):
+                x0, x1, x2, x3 = left[a], left[a + 1], left[a + 2], left[a + 3]
+                # Four rows against four: each value loaded serves four differences.
+                for c in range(max(a - start, 0) if same else 0, len(few), GROUP):
+                    y0, y1, y2, y3 = right[c], right[c + 1], right[c + 2], right[c + 3]
+                    s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = np.float32(0)
+                    s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = np.float32(0)
+                    for j in range(width):
+                        v, w, p, q = y0[j], y1[j], y2[j], y3[j]
+                        s00 += abs(x0[j] - v)
+                        s01 += abs(x0[j] - w)
+                        s02 += abs(x0[j] - p)
+                        s03 += abs(x0[j] - q)
+                        s10 += abs(x1[j] - v)
+                        s11 += abs(x1[j] - w)
+                        s12 += abs(x1[j] - p)
+                        s13 += abs(x1[j] - q)
+                        s20 += abs(x2[j] - v)
+                        s21 += abs(x2[j] - w)
+                        s22 += abs(x2[j] - p)
+                        s23 += abs(x2[j] - q)
+                        s30 += abs(x3[j] - v)
+                        s31 += abs(x3[j] - w)
+                        s32 += abs(x3[j] - p)
+                        s33 += abs(x3[j] - q)
+                    lines = out[a : a + GROUP, start + c : start + c + GROUP]
+                    lines[0, 0] += s00
+                    lines[0, 1] += s01
+                    lines[0, 2] += s02
+                    lines[0, 3] += s03
+                    lines[1, 0] += s10
+                    lines[1, 1] += s11
+                    lines[1, 2] += s12
+                    lines[1, 3] += s13
+                    lines[2, 0] += s20
+                    lines[2, 1] += s21
+                    lines[2, 2] += s22
+                    lines[2, 3] += s23
+                    lines[3, 0] += s30
+                    lines[3, 1] += s31
+                    lines[3, 2] += s32
+                    lines[3, 3] += s33
+                    if last == n_features:
+                        for d in range(GROUP):
+                            for e in range(GROUP):
+                                across[start + c + e, a + d] = lines[d, e]

@@ -133,30 +133,22 @@ def distance(x, y):
 
 
 @compiled()
-def first_in_groups(order, start, codes, n_groups, limits):
-    """Do the same as `nearest_in_groups`, from samples already sorted by distance in `order`.
-
-    A sample of class a takes the ``limits[a, group]`` first of a group.
-    """
-    rows, n = order.shape
+def first_in_groups(order, codes, n_groups, number):
+    """Like `nearest_in_groups`, of samples already sorted: nearest first in each row of `order`."""
+    n = len(order)
     pooled = n_groups == 0
     groups = 2 if pooled else n_groups
-    most = 0
-    for limit in limits.flat:
-        most = max(most, limit)
-    index = np.full((rows, groups, most), -1, np.int64)
+    index = np.full((n, groups, number), -1, np.int64)
     taken = np.empty(groups, np.int64)
-    for row in range(rows):
-        own, missing = codes[start + row], 0
-        for group in range(groups):
-            taken[group] = 0
-            missing += limits[own, group]
+    for row in range(n):
+        missing = groups * number
+        taken[:] = 0
         for place in range(n):
             i = order[row, place]
-            if i == start + row:
+            if i == row:
                 continue
-            group = (0 if codes[i] == own else 1) if pooled else codes[i]
-            if taken[group] == limits[own, group]:
+            group = (0 if codes[i] == codes[row] else 1) if pooled else codes[i]
+            if taken[group] == number:
                 continue
             index[row, group, taken[group]] = i
             taken[group] += 1
@@ -164,6 +156,29 @@ def first_in_groups(order, start, codes, n_groups, limits):
             if missing == 0:
                 break
     return index
+
+
+@compiled()
+def weigh_first(order, codes, limits, weights, left, out):
+    """``out[n, i] = weights[n, c]`` of the first samples i of class c in row n of `order`.
+
+    Each row takes ``limits[own, c]`` of them, or all if they are fewer; `left` is scratch, one
+    number a class, and `out` comes filled with zeros.
+    """
+    for row in range(len(order)):
+        missing = 0
+        for c in range(len(left)):
+            left[c] = limits[codes[row], c]
+            missing += left[c]
+        for place in range(len(order)):
+            i = order[row, place]
+            c = codes[i]
+            if i != row and left[c] > 0:
+                out[row, i] = weights[row, c]
+                left[c] -= 1
+                missing -= 1
+                if missing == 0:
+                    break
 
 
 @compiled()

@@ -11,7 +11,7 @@ import pytest
 
 from convexfs.batch.run import describe_environment, solve_files
 from convexfs.batch.store.store import Store, same_results
-from convexfs.batch.workers import memory_limit
+from convexfs.batch.workers import attempts
 from convexfs.errors import ConvexfsWarning, InputError
 from tests.batch.problem_texts import PLAIN, TROUBLE, command
 from tests.waiting import PATIENCE
@@ -120,7 +120,7 @@ def build(z, megabytes):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not memory_limit.HOLDS, reason="no memory limit is held here")
+@pytest.mark.skipif(not attempts.HOLDS, reason="no memory limit is held here")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path, jobs):
     file, out = tmp_path / "hog.py", tmp_path / "out"
@@ -144,7 +144,7 @@ def test_where_no_memory_limit_is_held_it_is_said(plain, tmp_path, monkeypatch):
         pytest.warns(ConvexfsWarning, match="the memory limit does not hold with an executor"),
     ):
         solve_files([plain], tmp_path / "one", executor=executor, memory_limit=10**9)
-    monkeypatch.setattr(memory_limit, "HOLDS", False)
+    monkeypatch.setattr(attempts, "HOLDS", False)
     with pytest.warns(ConvexfsWarning, match="the memory limit does not hold on this system"):
         solve_files([plain], tmp_path / "two", memory_limit=10**9)
 

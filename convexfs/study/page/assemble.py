@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.errors import InputError
+from convexfs.errors import InputError, writing
 from convexfs.study.columns import Column, On, find_column
 from convexfs.study.figures import COLOURS, SHADES, Figure
 
@@ -240,7 +240,5 @@ def check_page(out: str | Path) -> None:
 def write_page(page: str, out: str | Path) -> None:
     """Write a page, over another one at most."""
     check_page(out)
-    try:
+    with writing(out):
         Path(out).write_text(page, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error

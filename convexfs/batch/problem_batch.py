@@ -114,11 +114,8 @@ def solve_batch(
     points = _points(parameters)
     for name, problem in named.items():
         _check(name, problem, points[0])
-    limit = (
-        parse_size(memory_limit, "a memory limit")
-        if isinstance(memory_limit, str)
-        else memory_limit
-    )
+    if isinstance(memory_limit, str):
+        memory_limit = parse_size(memory_limit, "a memory limit")
     check_limits(tol, time_limit)
     shared = {"tol": tol, "time_limit": time_limit, "own_options": canonical(solver_options or {})}
     solvers = [solver] if isinstance(solver, str) else list(solver)
@@ -133,7 +130,7 @@ def solve_batch(
         "jobs": jobs,
         "executor": executor,
         "time_limit": None if time_limit is None else time_limit + GRACE_SECONDS,
-        "memory_limit": limit,
+        "memory_limit": memory_limit,
     }
     watch = _watch(verbose)
     with values_kept(itertools.chain.from_iterable(map(_leaves, named.values()))):

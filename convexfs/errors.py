@@ -10,7 +10,8 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -70,6 +71,16 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     return f"choose from {', '.join(known)}" if known else "there are none to choose from"
 
 
+def and_more(names: Sequence[str], total: int) -> str:
+    """Join names by commas, and count those of `total` that are not among them.
+
+    >>> and_more(["age", "site"], 5)
+    'age, site and 3 more'
+    """
+    more = total - len(names)
+    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
+
+
 def check_number(
     name: str,
     value: Any,
@@ -105,6 +116,15 @@ def check_regular_file(path: str | os.PathLike[str]) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         kind = "a folder" if os.path.isdir(path) else "a pipe or device"
         raise InputError(f"{path} is {kind}, not a file; save its content to a file")
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise an InputError that names the file or folder, if it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
 def check_seed(name: str, value: Any) -> None:

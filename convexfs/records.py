@@ -1,11 +1,17 @@
-"""The two records that all packages share: a solution, and its certificate."""
+"""The two records that all packages share: a solution, and its certificate.
 
-from collections.abc import Iterable, Mapping
+numpy is imported where it is needed: commands that only name methods start without it.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 OPTIMAL, INFEASIBLE, UNBOUNDED = "optimal", "infeasible", "unbounded"
 #: The three verdicts of a certificate.
@@ -45,6 +51,17 @@ def symbols(problem: Any) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def values_kept(leaves: Iterable[Any]) -> Iterator[None]:
+    """Give cvxpy's variables and parameters, at the end of the block, the values they have now."""
+    before = [(leaf, leaf.value) for leaf in leaves]
+    try:
+        yield
+    finally:
+        for leaf, value in before:
+            leaf.save_value(value)
+
+
 @dataclass(frozen=True)
 class ConePoint:
     """Primal and dual vectors of the cone program a solver was given.
@@ -53,12 +70,14 @@ class ConePoint:
     cvxpy's row order (None where the solver returns no duals).
     """
 
-    x: np.ndarray
-    y: np.ndarray | None
+    x: "np.ndarray"
+    y: "np.ndarray | None"
 
     @property
     def finite(self) -> bool:
-        """Return whether all entries of both vectors are finite."""
+        """Whether all of both are numbers."""
+        import numpy as np
+
         known = [self.x] if self.y is None else [self.x, self.y]
         return all(bool(np.isfinite(np.asarray(v, dtype=float)).all()) for v in known)
 
@@ -101,8 +120,8 @@ class Solution:
     status: str
     solver: str
     solver_version: str = ""
-    primal: Mapping[str, np.ndarray] = field(default_factory=dict)
-    dual: Mapping[str, np.ndarray] = field(default_factory=dict)
+    primal: Mapping[str, "np.ndarray"] = field(default_factory=dict)
+    dual: Mapping[str, "np.ndarray"] = field(default_factory=dict)
     objective: float | None = None
     cone: ConePoint | None = None
     build_seconds: float = 0.0
@@ -122,7 +141,9 @@ class Solution:
 
     @property
     def finite(self) -> bool:
-        """Return whether the point and its objective are finite."""
+        """Whether all of the point, and its objective, are numbers."""
+        import numpy as np
+
         point = (np.isfinite(np.asarray(value)).all() for value in self.primal.values())
         return self.objective is not None and bool(np.isfinite(self.objective)) and all(point)
 
@@ -225,21 +246,25 @@ class Certificate:
     ) -> "Certificate":
         """Certify `solution` by its residuals; solutions with non-finite numbers are refuted."""
         if not solution.finite:
-            primal_residual = np.nan
+            primal_residual = math.nan
         return cls(primal_residual, dual_residual, complementarity, gap, tol, basis)
 
     @property
     def worst(self) -> float:
-        """Return the largest residual; NaN if one is NaN or none was computed."""
+        """The largest residual; NaN if one of them is, or if none was computed."""
+        import numpy as np
+
         parts = (
             self.primal_residual, self.dual_residual, self.complementarity, self.gap, self.reported
         )  # fmt: skip
         known = [part for part in parts if part is not None]
-        return np.nan if self.primal_residual is None else float(np.max(known))
+        return math.nan if self.primal_residual is None else float(np.max(known))
 
     @property
     def ok(self) -> bool | None:
         """Whether the claim is proven (True), refuted (False) or undecided (None)."""
+        import numpy as np
+
         if self.verdict:
             return {PROVEN: True, REFUTED: False, UNDECIDED: None}[self.verdict]
         point = [part for part in (self.primal_residual, self.reported) if part is not None]
@@ -286,7 +311,7 @@ class Certificate:
         lines += [
             f"  {name:31s}{value:.9g}"
             for name, value in exact.items()
-            if value is not None and not np.isnan(value)
+            if value is not None and not math.isnan(value)
         ]
         numbers = {
             "gap to the bound": self.gap,
@@ -298,7 +323,7 @@ class Certificate:
         lines += [
             f"  {name:31s}{value:.2g}"
             for name, value in numbers.items()
-            if value is not None and not np.isnan(value)
+            if value is not None and not math.isnan(value)
         ]
         if self.by:
             lines.append(f"  {'proof':31s}{self.by}")
@@ -329,7 +354,9 @@ _SHOWN_ENTRIES = 6
 
 
 def _summary(value: Any) -> str:
-    """Return the first entries of an array, and its shape if there are more."""
+    """Return a few entries of an array, and its shape if there are more."""
+    import numpy as np
+
     entries = np.ravel(np.asarray(value))
     shown = ", ".join(f"{entry:.4g}" for entry in entries[:_SHOWN_ENTRIES])
     return shown if entries.size <= _SHOWN_ENTRIES else f"{shown}, ... {np.shape(value)}"

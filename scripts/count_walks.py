@@ -1,12 +1,13 @@
 """Count the functions, modules and layers of convexfs that everyday work enters, and its lines.
 
     python scripts/count_walks.py [--against OTHER_CHECKOUT]
+    python scripts/count_walks.py --list solve
 
 A layer is a name directly under convexfs/, a folder or a file; a folder of methods/ counts as
 one too. Code that runs while a module is imported does not count, nor does that of workers.
 "Before Logo" counts what a fit of Logo enters before its mathematics begins, "classes of Logo"
 the classes of this package that it inherits from, itself included. Code lines are lines without
-docstrings, comments and blanks.
+docstrings, comments and blanks. `--list` prints the functions that one walk enters by module.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import tokenize
+from collections import defaultdict
 from pathlib import Path
 
 COMMAND = "from convexfs.cli import main\nwith walk: main(sys.argv[1:])"
@@ -62,15 +64,23 @@ class Walk:
     def __exit__(self, *_): sys.setprofile(None)
 walk = Walk()
 """
-TELL = "\nfor code in entered: print('>', code.co_filename[len(root):], file=sys.__stderr__)"
+TELL = """
+for code in entered: print(">", code.co_filename[len(root):], code.co_qualname, file=sys.__stderr__)
+"""
+
+
+def entered(checkout: Path, program: str, words: list[str]) -> list[tuple[Path, str]]:
+    """Return the file and the name of every function that a program enters."""
+    environment = os.environ | {"PYTHONPATH": str(checkout), "PYTHONWARNINGS": "ignore"}
+    line = [sys.executable, "-c", f"{TRACER}{program}{TELL}", *words]
+    ran = subprocess.run(line, cwd=checkout, env=environment, capture_output=True, text=True)
+    rows = [row.split() for row in ran.stderr.splitlines() if row.startswith("> ")]
+    return [(Path(file), name) for _, file, name in rows]
 
 
 def counts(checkout: Path, program: str, words: list[str]) -> list[int]:
     """Return the numbers of functions, modules and layers that a program enters."""
-    environment = os.environ | {"PYTHONPATH": str(checkout), "PYTHONWARNINGS": "ignore"}
-    line = [sys.executable, "-c", f"{TRACER}{program}{TELL}", *words]
-    ran = subprocess.run(line, cwd=checkout, env=environment, capture_output=True, text=True)
-    files = [Path(row[2:]) for row in ran.stderr.splitlines() if row.startswith("> ")]
+    files = [file for file, _ in entered(checkout, program, words)]
     layers = {file.parts[: 2 if file.parts[0] == "methods" else 1] for file in files}
     return [len(files), len(set(files)), len(layers)]
 
@@ -107,10 +117,26 @@ def classes_of_logo(checkout: Path) -> int:
     return int(ran.stdout)
 
 
+def list_walk(checkout: Path, name: str) -> None:
+    """Print every module that a walk enters, with its functions."""
+    program, words = next((program, words) for each, program, words in WALKS if each == name)
+    functions = defaultdict(list)
+    with tempfile.TemporaryDirectory() as out:
+        for file, function in entered(checkout, program, words.format(out=out).split()):
+            functions[file].append(function)
+    for file in sorted(functions):
+        print(file, *sorted(functions[file]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--against", type=Path, metavar="CHECKOUT")
-    against = parser.parse_args().against
+    names = [name for name, _, _ in WALKS]
+    parser.add_argument("--list", choices=names, metavar="NAME", help=", ".join(names))
+    args = parser.parse_args()
+    if args.list:
+        return list_walk(Path(__file__).resolve().parents[1], args.list)
+    against = args.against
     checkouts = [path.resolve() for path in (against, Path(__file__).parents[1]) if path]
     print(f"{'walk':<12}" + "   functions modules layers" * len(checkouts))
     with tempfile.TemporaryDirectory() as out:

@@ -13,7 +13,7 @@ from typing import Any
 
 import convexfs
 from convexfs.data import load
-from convexfs.errors import InputError, check_choice
+from convexfs.errors import InputError, check_choice, writing
 from convexfs.formats import FORMATS, WRITTEN
 from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.solve_step import stated
@@ -101,10 +101,8 @@ def export_problems(
     for name in only or ():
         check_choice("formulation", name, FORMULATIONS)
     folder = Path(folder)
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror or error}") from error
     found = []
     for spec in data:
         for name in only or FORMULATIONS:

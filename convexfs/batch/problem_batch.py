@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,10 @@ from convexfs.batch.tasks import (
     solver_fields,
 )
 from convexfs.batch.workers import pool
-from convexfs.batch.workers.memory_limit import parse_size
+from convexfs.data.readers.memory_limit import parse_size
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
 from convexfs.methods.base.formulation import OWN
-from convexfs.records import DEFAULT_ACCURACY
+from convexfs.records import DEFAULT_ACCURACY, values_kept
 
 Values = Mapping[str, Iterable[Any]]
 #: Seconds between two lines of progress.
@@ -115,7 +114,8 @@ def solve_batch(
     points = _points(parameters)
     for name, problem in named.items():
         _check(name, problem, points[0])
-    limit = parse_size(memory_limit) if isinstance(memory_limit, str) else memory_limit
+    if isinstance(memory_limit, str):
+        memory_limit = parse_size(memory_limit, "a memory limit")
     check_limits(tol, time_limit)
     shared = {"tol": tol, "time_limit": time_limit, "own_options": canonical(solver_options or {})}
     solvers = [solver] if isinstance(solver, str) else list(solver)
@@ -130,10 +130,10 @@ def solve_batch(
         "jobs": jobs,
         "executor": executor,
         "time_limit": None if time_limit is None else time_limit + GRACE_SECONDS,
-        "memory_limit": limit,
+        "memory_limit": memory_limit,
     }
     watch = _watch(verbose)
-    with _left_as_they_are(named.values()):
+    with values_kept(itertools.chain.from_iterable(map(_leaves, named.values()))):
         if out is None:
             return Run(rows=list(_rows_in_memory(tasks, work, watch, running)))
         run_tasks(tasks, out, work=work, retry_failed=retry_failed, watch=watch, **running)
@@ -254,24 +254,12 @@ def _do(problems: Mapping[str, Any], certified: bool, task: Task) -> Result:
     return Result({**result.row, **known}, result.solutions)
 
 
-@contextmanager
-def _left_as_they_are(problems: Iterable[Any]) -> Iterator[None]:
-    """Restore the values of variables, parameters and duals after the block."""
-    leaves = [
-        leaf
-        for problem in problems
-        for leaf in (
-            *problem.variables(),
-            *problem.parameters(),
-            *(dual for constraint in problem.constraints for dual in constraint.dual_variables),
-        )
-    ]
-    before = [(leaf, leaf.value) for leaf in leaves]
-    try:
-        yield
-    finally:
-        for leaf, value in before:
-            leaf.save_value(value)
+def _leaves(problem: Any) -> Iterator[Any]:
+    """Yield all that a solve gives a value."""
+    yield from problem.variables()
+    yield from problem.parameters()
+    for constraint in problem.constraints:
+        yield from constraint.dual_variables
 
 
 def _rows_in_memory(

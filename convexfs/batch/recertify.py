@@ -18,11 +18,10 @@ from convexfs.batch.tasks import (
     CERTIFICATE,
     Task,
     certificate_columns,
-    first_numbers,
+    first_problem,
     objection,
 )
 from convexfs.errors import ConvexfsError, InputError
-from convexfs.methods.base.solve_step import stated
 from convexfs.records import DEFAULT_ACCURACY, INFEASIBLE, UNBOUNDED, Certificate, Solution
 
 #: Statuses of tasks that have no solution, failed or not.
@@ -75,9 +74,7 @@ def failed_problems(
     unsolved = tasks["status"].isin(UNSOLVED) | (tasks["failure"].fillna("") != "")
     for row in tasks.loc[unsolved].to_dict("records"):
         file = named[row["problem_sha256"]]
-        values, hyper = first_numbers(_task(row, file, data_dir), file)
-        problem = stated(file.formulation, {**values, **hyper}, file.build)
-        yield _words(row), problem
+        yield _words(row), first_problem(_task(row, file, data_dir), file)
 
 
 def _words(row: dict[Any, Any]) -> str:
@@ -128,8 +125,6 @@ def _task(row: dict[Any, Any], file: ProblemFile, data_dir: str | None) -> Task:
 def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) -> Certificate:
     from convexfs.certification.certify import certify
 
-    values, hyper = first_numbers(task, file)
-    problem = stated(file.formulation, {**values, **hyper}, file.build)
     solution = Solution(
         status=str(answer["status"]),
         solver="",
@@ -137,7 +132,7 @@ def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) ->
         objective=None if answer["objective"] != answer["objective"] else answer["objective"],
         tol=DEFAULT_ACCURACY if task.tol is None or task.tol != task.tol else task.tol,
     )
-    return certify(problem, solution, tol)
+    return certify(first_problem(task, file), solution, tol)
 
 
 def renew(folder: Path, found: Sequence[Recertified]) -> None:

@@ -17,21 +17,21 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.problem_files.load import load_problem_file
-from convexfs.batch.problem_files.statements import (
+from convexfs.batch.preparation import (
     StatementTask,
     file_row,
     pending_statements,
+    prepare,
     run_or_render,
+    state_custom_problems,
+    warm_up,
 )
+from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.store.shards import Shard, claim_shard
 from convexfs.batch.store.store import LOG, Store
 from convexfs.batch.tasks import DATASETS, Result, Task, do, expand, failure_kind
-from convexfs.batch.workers import memory_limit as memory
-from convexfs.batch.workers import pool
-from convexfs.batch.workers.attempts import THREAD_VARIABLES
+from convexfs.batch.workers import attempts, pool
 from convexfs.batch.workers.run_log import LogLines, run_log
-from convexfs.batch.workers.warm_up import prepare, state_custom_problems, warm_up
 from convexfs.errors import ConvexfsWarning, check_number, check_seed
 from convexfs.records import REFUTED, SKIPPED, VERDICTS
 
@@ -362,12 +362,12 @@ def _why(outcome: pool.Outcome[Any], memory_limit: int | None) -> str:
     failure = outcome.failure
     if isinstance(outcome.value, Result):
         failure = outcome.value.row["failure"]
-    return memory.name_limit(failure, memory_limit)
+    return attempts.name_limit(failure, memory_limit)
 
 
 def _check_memory_limit(limit: int, executor: Executor | None) -> None:
     check_number("memory_limit, in bytes,", limit, 1, whole=True)
-    if executor is not None or not memory.HOLDS:
+    if executor is not None or not attempts.HOLDS:
         where = "on this system" if executor is None else "with an executor"
         warnings.warn(f"the memory limit does not hold {where}", ConvexfsWarning, stacklevel=3)
 
@@ -386,7 +386,7 @@ def describe_environment() -> dict[str, Any]:
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "packages": _installed_packages(),
-        "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
+        "threads": {name: os.environ.get(name) for name in attempts.THREAD_VARIABLES},
         "revision": _revision(),
     }
 

@@ -1,4 +1,4 @@
-"""Read the results of a run as data frames and vectors."""
+"""The results of a run as data frames, vectors included; also the numbers of an experiment."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ import pandas as pd
 
 from convexfs.batch.store.store import Store, task_frame, unpack
 from convexfs.errors import InputError, did_you_mean
-from convexfs.records import VERDICTS, Solution
+from convexfs.records import MEASURED, VERDICTS, Solution
 
 _CERTIFICATE = (
     "primal_residual", "dual_residual", "complementarity", "gap", "certificate_tol", "basis"
@@ -189,3 +189,39 @@ def _arrays(row: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
     if held is None or isinstance(held, float):
         return {}
     return unpack(held) if isinstance(held, bytes) else dict(held)
+
+
+def are_measurements(tasks: Any) -> bool:
+    """Whether a store's table of tasks is of measurements, as those of an experiment are."""
+    return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
+
+
+def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
+    """Return the numbers of these keys that a folder has, or of all, the last done of each.
+
+    Returns
+    -------
+    DataFrame
+        Columns data, method, run, measure, position and value; a single number has the
+        position 0, and so has the first of several under one name.
+    """
+    with Store.read(folder) as store:
+        tasks, numbers = store.tasks(), store.solutions()
+    told: Any = tasks[tasks["status"] == MEASURED]
+    if keys is None:
+        told = told.sort_values("finished_utc", kind="stable")
+        told = told.drop_duplicates(["problem", "data", "method", "repeat"], keep="last")
+    else:
+        told = told[told["key"].isin(list(keys))]
+    told = told[["key", "data", "method", "repeat"]]
+    told = told.merge(numbers[["key", "step", "label", "objective", "primal"]], on="key")
+    rows = [
+        (row.data, row.method, int(row.repeat), row.label, position, float(value))
+        for row in told.itertuples()
+        for position, value in enumerate(_values(row))
+    ]
+    return pd.DataFrame(rows, columns=["data", "method", "run", "measure", "position", "value"])
+
+
+def _values(row: Any) -> Sequence[float]:
+    return [row.objective] if row.primal is None else unpack(row.primal)["values"].tolist()

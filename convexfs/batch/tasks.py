@@ -33,7 +33,7 @@ from convexfs.errors import (
 )
 from convexfs.methods import FORMULATIONS, stored_formulation, target_of
 from convexfs.methods.base.formulation import Solving
-from convexfs.methods.base.solve_step import solve_step
+from convexfs.methods.base.solve_step import solve_step, stated
 from convexfs.records import (
     DEFAULT_ACCURACY,
     INFEASIBLE,
@@ -361,6 +361,12 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
     )
     samples = samples_of(dataset_of(task), build, values) if problem.build else {}
     return values, samples | hyper | named_in(build, chosen)
+
+
+def first_problem(task: Task, problem: ProblemFile) -> Any:
+    """State the first convex problem of a task."""
+    values, hyper = first_numbers(task, problem)
+    return stated(problem.formulation, {**values, **hyper}, problem.build)
 
 
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:

@@ -1,8 +1,10 @@
 """Use Clarabel to find points, multipliers and rays, in units that suit its tolerances.
 
-The results prove nothing by themselves. They are verified like those of any other solver.
+They prove nothing by themselves; they are verified like those of any other solver. Here is also
+the budget of CPU time that a certificate, with all that it solves, may take.
 """
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +31,41 @@ ITERATIONS = 300
 EQUILIBRATIONS = 12
 #: Rays are searched for in a box of this half-width, in units of the columns.
 LONGEST_RAY = 1e4
+
+
+class Stopped(Exception):
+    """The budget of CPU time is used up."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """CPU time that a certificate, or one part of its work, may take.
+
+    Examples
+    --------
+    >>> Budget.of(60.0).share(0.5).left < 31
+    True
+    """
+
+    deadline: float = np.inf
+
+    @classmethod
+    def of(cls, seconds: float) -> "Budget":
+        """Return a budget of some seconds of this thread's CPU time, counted from now."""
+        return cls(time.thread_time() + seconds)
+
+    @property
+    def left(self) -> float:
+        return self.deadline - time.thread_time()
+
+    def share(self, share: float) -> "Budget":
+        """Return a budget of this share of what is left."""
+        return Budget.of(share * self.left)
+
+    def check(self) -> None:
+        """Raise Stopped if nothing is left."""
+        if self.left <= 0:
+            raise Stopped
 
 
 @dataclass(frozen=True)

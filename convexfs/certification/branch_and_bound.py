@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.auxiliary import Scaling, solved_again
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import Budget, Scaling, Stopped, solved_again
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import cost_at, lagrangian, natural_multipliers
 from convexfs.certification.duals.dual_correction import corrected_bound

@@ -19,7 +19,7 @@ from cvxpy import settings as cvxpy_settings
 from cvxpy.settings import INF_OR_UNB
 from threadpoolctl import ThreadpoolController
 
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.convex_form import broken_assumption, lacking_values, objective_value
 from convexfs.certification.convex_optimum import BASIS, Claimed, ConvexOptimum, Rules
 from convexfs.certification.feasibility import violation
@@ -38,6 +38,7 @@ from convexfs.records import (
     Certificate,
     Solution,
     symbols,
+    values_kept,
 )
 
 #: A certificate accepts residuals up to this multiple of the tolerance the solver was given.
@@ -294,14 +295,10 @@ def _optimal(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate
         return _refuted(rules.tol, f"not a number: the reported objective, {reported}", np.nan)
     if not np.isfinite(objective):
         return _refuted(rules.tol, "the objective has no value at the point", np.nan)
-    point = [(variable, variable.value) for variable in problem.variables()]
-    try:
+    with values_kept(problem.variables()):
         if _is_quasiconvex(problem):
             return _quasiconvex(problem, objective, float(reported), rules)
         return ConvexOptimum(problem, claimed, objective, float(reported), rules).certificate()
-    finally:
-        for variable, value in point:
-            variable.save_value(value)
 
 
 def _quasiconvex(

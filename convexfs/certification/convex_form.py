@@ -31,6 +31,7 @@ from convexfs.certification.feasibility import value_of, violation
 from convexfs.certification.program.scaling import unit_of_objective
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import InputError
+from convexfs.records import values_kept
 from convexfs.solving.dcp_rules import why_not_convex
 
 
@@ -281,8 +282,7 @@ def differs_at_random(convex: ConvexForm, form: StandardForm) -> bool:
     form.memory["checked"] = form.memory.get("checked", 0) + 1
     draw = np.random.default_rng(0)
     stated = {variable.id: variable for pair in convex.variables for variable in pair}
-    before = [(variable, variable.value) for variable in stated.values()]
-    try:
+    with values_kept(stated.values()):
         for variable, own in convex.variables:
             _set_random(variable, own, draw, convex.logarithmic)
         convex.take_values()
@@ -294,9 +294,6 @@ def differs_at_random(convex: ConvexForm, form: StandardForm) -> bool:
             if found is None or found.contradicts or not differs_at(convex, form, found.z):
                 return False
         return True
-    finally:
-        for variable, value in before:
-            variable.save_value(value)
 
 
 def _set_random(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import cvxpy as cp
 import numpy as np
 
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.branch_and_bound import verified_integer_optimum
-from convexfs.certification.budget import Budget
 from convexfs.certification.convex_form import (
     ConvexForm,
     completions,
@@ -41,6 +41,7 @@ from convexfs.records import (
     UNDECIDED,
     Certificate,
     ConePoint,
+    values_kept,
 )
 
 BASIS = "cone program"
@@ -189,17 +190,10 @@ class ConvexOptimum:
         return self._made(UNDECIDED, f"{reason} of its terms, which may be rounding errors")
 
     def _is_feasible_as_stated(self, z: np.ndarray, sizes: dict[int, np.ndarray]) -> bool:
-        """Return whether the stated constraints hold at columns z.
-
-        The variables keep their values.
-        """
-        before = [(variable, variable.value) for _, variable in self.convex.variables]
-        try:
+        """Whether the stated constraints hold at columns z; variables keep their values."""
+        with values_kept(variable for _, variable in self.convex.variables):
             moved = self.convex.moved_to(self.form, z)
             return moved and violation(self.convex.stated, sizes).value <= self.rules.tol
-        finally:
-            for variable, value in before:
-                variable.save_value(value)
 
     def _made(self, verdict: str, reason: str = "", **fields: object) -> Certificate:
         made = Certificate(

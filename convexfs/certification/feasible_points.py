@@ -14,8 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
-from convexfs.certification.auxiliary import Inside, Scaling, interior_point
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget, Inside, Scaling, interior_point
 from convexfs.certification.duals.correction_system import lowest_eigenvalue
 from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.exact.linear_program import LinearProgram

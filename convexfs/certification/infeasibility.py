@@ -12,9 +12,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from convexfs.certification.auxiliary import Scaling, least_violation
+from convexfs.certification.auxiliary import Budget, Scaling, Stopped, least_violation
 from convexfs.certification.branch_and_bound import integer_point_exists
-from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import natural_multipliers

@@ -16,8 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from convexfs.certification.auxiliary import Inside
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import Budget, Inside, Stopped
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import (
     Bound,

@@ -15,13 +15,13 @@ from cvxpy.error import SolverError
 from cvxpy.reductions.dqcp2dcp.dqcp2dcp import Dqcp2Dcp
 from cvxpy.reductions.flip_objective import FlipObjective
 
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import Budget, Stopped
 from convexfs.certification.convex_form import ConvexForm, objective_value
 from convexfs.certification.feasibility import value_of, violation
 from convexfs.certification.infeasibility import certificate, proof_of_infeasibility
 from convexfs.certification.program.scaling import NEAR_ZERO, proof_scale, units_at
 from convexfs.certification.program.standard_form import StandardForm
-from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate
+from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate, values_kept
 
 #: Random directions in which each variable is changed to estimate the objective's unit.
 DIRECTIONS = 5
@@ -160,8 +160,12 @@ def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> C
 
 
 def _better_point(problem: cp.Problem, cost: float) -> float | None:
-    """Return the objective of a feasible point that costs less than `cost`, or None."""
-    kept = [(variable, variable.value) for variable in problem.variables()]
+    """Return the objective of a point that is feasible and costs less than `cost`, or None."""
+    with values_kept(problem.variables()):
+        return _solved_below(problem, cost)
+
+
+def _solved_below(problem: cp.Problem, cost: float) -> float | None:
     levels = _Levels(problem)
     if levels.excludes(cost):
         return None
@@ -178,6 +182,3 @@ def _better_point(problem: cp.Problem, cost: float) -> float | None:
         return value if better else None
     except (SolverError, ValueError):
         return None
-    finally:
-        for variable, value in kept:
-            variable.save_value(value)

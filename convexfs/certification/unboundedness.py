@@ -11,8 +11,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 
-from convexfs.certification.auxiliary import Scaling, cheaper_direction
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import Budget, Scaling, Stopped, cheaper_direction
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.certification.duals.dual_bound import cost_at, is_convex
 from convexfs.certification.feasible_points import change_to_feasible

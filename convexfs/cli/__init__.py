@@ -36,7 +36,7 @@ COMMANDS = {
     "export-problems": "convexfs.cli.export_problems:export_problems",
     "solve": "convexfs.cli.solve:solve",
     "merge": "convexfs.cli.report:merge",
-    "export": "convexfs.cli.solve:export",
+    "export": "convexfs.cli.report:export",
     "certify": "convexfs.cli.certify:certify",
     "explain": "convexfs.cli.explain:explain",
     "compare": "convexfs.cli.compare:compare",

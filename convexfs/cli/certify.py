@@ -103,16 +103,13 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
         return
     from convexfs.batch.problem_files.base import OWN_DATA
     from convexfs.batch.problem_files.load import load_problem_file
-    from convexfs.batch.tasks import expand, first_numbers
-    from convexfs.methods.base.solve_step import stated
+    from convexfs.batch.tasks import expand, first_problem
 
     file = load_problem_file(path)
     for task in expand([file], data_dir=None if data_dir is None else str(data_dir)):
-        values, hyper = first_numbers(task, file)
-        problem = stated(file.formulation, {**values, **hyper}, file.build)
         on = "" if task.data == OWN_DATA else f" on {task.data}"
         at = "" if task.hyper == "{}" else f" {task.hyper}"
-        yield f"{path.name}{on}{at}", problem
+        yield f"{path.name}{on}{at}", first_problem(task, file)
 
 
 def _assigns_problem(path: Path) -> bool:

@@ -32,9 +32,9 @@ from convexfs.cli.solve import (
     nothing_to_do,
     progress_shown,
     shard_given,
+    stop_signals,
     stopped,
 )
-from convexfs.cli.stop_signals import stop_signals
 from convexfs.errors import InputError, check_number
 
 if TYPE_CHECKING:

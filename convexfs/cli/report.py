@@ -1,4 +1,4 @@
-"""The commands on stored runs: ``convexfs merge``, ``report`` and ``archive``."""
+"""The commands on stored runs: ``convexfs merge``, ``export``, ``report`` and ``archive``."""
 
 import argparse
 from collections.abc import Callable
@@ -38,6 +38,28 @@ def add_merge_options(parser: argparse.ArgumentParser) -> None:
         help="result folder of a --shard",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder of the joined run")
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Write the results of a run as one table (.parquet, .csv or .jsonl)."""
+    from convexfs.study.outcomes import export as export_run
+
+    export_run(arguments.folder, arguments.to, arguments.escape_formulas)
+    write(f"table: {arguments.to}")
+    return 0
+
+
+def add_export_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``convexfs export``."""
+    add_examples(parser, "export runs/relief --to results.csv", topic="batches")
+    add = parser.add_argument
+    add("folder", type=Path, metavar="DIR", help="result folder (--out) of a run")
+    add("--to", type=Path, required=True, metavar="FILE",
+        help="table to write: .parquet, .csv or .jsonl")  # fmt: skip
+    add(
+        "--escape-formulas", action="store_true",
+        help="put ' before texts that a spreadsheet would run as formulas, such as =cmd|...",
+    )  # fmt: skip
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -101,6 +123,7 @@ def add_archive_options(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
     "merge": (merge, add_merge_options),
+    "export": (export, add_export_options),
     "report": (report, add_report_options),
     "archive": (archive, add_archive_options),
 }

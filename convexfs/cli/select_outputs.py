@@ -14,7 +14,7 @@ from rich.text import Text
 
 from convexfs.cli.console import Console
 from convexfs.data.specs import file_behind
-from convexfs.errors import InputError
+from convexfs.errors import InputError, and_more
 
 if TYPE_CHECKING:  # Paths are checked before the slow imports.
     import numpy as np
@@ -179,8 +179,7 @@ def _signed_names(part: "Selection") -> str:
     higher = np.diff(class_means(part.data), axis=0)[0] >= 0
     chosen = order(part)
     names = [f"{'' if higher[j] else '-'}{part.data.full_names[j]}" for j in chosen[:SHOWN_MARKERS]]
-    more = len(chosen) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more else "")
+    return and_more(names, len(chosen))
 
 
 def markers_json(arguments: argparse.Namespace, found: "ClassMarkers") -> None:

@@ -1,4 +1,4 @@
-"""The commands ``convexfs solve`` and ``convexfs export``: run a batch, write its table.
+"""The command ``convexfs solve``: run a batch, and stop it in order when a scheduler asks.
 
 Imports are inside the functions, so that the other commands start faster.
 """
@@ -6,10 +6,12 @@ Imports are inside the functions, so that the other commands start faster.
 import argparse
 import os
 import shlex
+import signal
 import sys
+import threading
 from collections import Counter
-from collections.abc import Callable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +29,6 @@ from convexfs.cli.options import (
     add_data_options,
     add_examples,
 )
-from convexfs.cli.stop_signals import STOPPED, Stop, stop_signals
 from convexfs.cli.terminal import write
 from convexfs.errors import InputError
 
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 SHOWN_FAILURES = 20
 #: Seconds between lines of progress without a terminal, as in a cluster job's log.
 SECONDS_BETWEEN_LINES = 60.0
+#: Exit code of a run that was asked to stop and is to be resumed: EX_TEMPFAIL of sysexits.h.
+STOPPED = 75
+#: Signals by which schedulers ask for it; Windows has only the first.
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
 
 
 def solve(arguments: argparse.Namespace) -> int:
@@ -49,7 +54,6 @@ def solve(arguments: argparse.Namespace) -> int:
     memory_limit = limit_given(arguments.memory_limit)
     check_files(arguments.files)
     from convexfs.batch.run import solve_files
-    from convexfs.batch.workers.executors import open_executor
 
     if arguments.slurm is not None:
         return print_slurm_script(arguments)
@@ -61,7 +65,7 @@ def solve(arguments: argparse.Namespace) -> int:
     try:
         with (
             stop_signals(),
-            open_executor(arguments.executor) as executor,
+            _opened(arguments.executor) as executor,
             progress_shown(console) as watch,
         ):
             progress = solve_files(
@@ -89,6 +93,15 @@ def solve(arguments: argparse.Namespace) -> int:
     _report(shown, progress, found)
     note_partial_evidence(shown, shard)
     return 1 if len(_bad(found)) else 0
+
+
+def _opened(name: str | None) -> Any:
+    """Open the executor of ``--executor``; without one, tasks run in local processes."""
+    if name is None:
+        return nullcontext()
+    from convexfs.batch.workers.executors import open_executor
+
+    return open_executor(name)
 
 
 def print_slurm_script(arguments: argparse.Namespace) -> int:
@@ -141,10 +154,10 @@ def usable_cores() -> int:
 
 
 def limit_given(text: str | None) -> int | None:
-    """Parse ``--memory-limit`` and return bytes."""
-    from convexfs.batch.workers.memory_limit import parse_size
+    """Bytes of a ``--memory-limit``."""
+    from convexfs.data.readers.memory_limit import parse_size
 
-    return None if text is None else parse_size(text)
+    return None if text is None else parse_size(text, "a memory limit")
 
 
 def shard_given(text: str | None) -> "Shard | None":
@@ -176,15 +189,6 @@ def _bad(found: "Frame") -> "Frame":
     from convexfs.study.outcome_rules import FAILED, TIMEOUT, WRONG
 
     return found[found["outcome"].isin([WRONG, FAILED, TIMEOUT])]
-
-
-def export(arguments: argparse.Namespace) -> int:
-    """Write the results of a run as one table (.parquet, .csv or .jsonl)."""
-    from convexfs.study.outcomes import export as export_run
-
-    export_run(arguments.folder, arguments.to, arguments.escape_formulas)
-    write(f"table: {arguments.to}")
-    return 0
 
 
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
@@ -223,19 +227,6 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
         "job")  # fmt: skip
     add("--time", metavar="T", help="with --slurm: time limit of a job, such as 01:00:00")
     add("--mem", metavar="SIZE", help="with --slurm: memory of a job, such as 4G")
-
-
-def add_export_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``convexfs export``."""
-    add_examples(parser, "export runs/relief --to results.csv", topic="batches")
-    add = parser.add_argument
-    add("folder", type=Path, metavar="DIR", help="result folder (--out) of a run")
-    add("--to", type=Path, required=True, metavar="FILE",
-        help="table to write: .parquet, .csv or .jsonl")  # fmt: skip
-    add(
-        "--escape-formulas", action="store_true",
-        help="put ' before texts that a spreadsheet would run as formulas, such as =cmd|...",
-    )  # fmt: skip
 
 
 @contextmanager
@@ -282,6 +273,30 @@ def _lines(console: Console) -> Any:
             console.print(progress.line(), highlight=False, soft_wrap=True)
 
     yield watch
+
+
+class Stop(KeyboardInterrupt):
+    """A scheduler asks this process to stop; whatever handles Ctrl-C handles it."""
+
+
+@contextmanager
+def stop_signals() -> Iterator[None]:
+    """Raise :class:`Stop` at SIGTERM and SIGUSR1 inside the block, once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: Any) -> None:
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise Stop(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, stop) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def stopped(console: Console, out: Path, interrupt: KeyboardInterrupt) -> int:
@@ -380,5 +395,4 @@ def _kind(row: dict[Any, Any]) -> str:
 
 COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
     "solve": (solve, add_solve_options),
-    "export": (export, add_export_options),
 }

@@ -96,22 +96,31 @@ def regressors() -> str:
     return " and ".join(named)
 
 
+def refuse_missing(values: "np.ndarray", where: str, cure: str) -> None:
+    """Raise if a value is missing, naming the first row and the `cure`."""
+    import numpy as np
+    import pandas as pd
+
+    if values.dtype.kind == "V":
+        return  # records are never missing, and pandas 2 cannot look into them
+    missing = np.flatnonzero(pd.isna(values))
+    if missing.size:
+        raise InputError(
+            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
+            f"({missing.size} in all); {cure}"
+        )
+
+
 def as_numbers(y: Any, where: str) -> "np.ndarray":
     """Return a numeric target as float64: one value per row, none missing, not all equal."""
     import numpy as np
-    import pandas as pd
 
     values = np.asarray(y)
     if values.ndim == 2 and 1 in values.shape:
         values = values.ravel()
     if values.ndim != 1:
         raise InputError(f"{where} has {values.ndim} dimensions; give one number per row")
-    missing = np.flatnonzero(pd.isna(values)) if values.dtype.kind != "V" else np.empty(0, int)
-    if missing.size:
-        raise InputError(
-            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
-            f"({missing.size} in all); drop these rows or fill them in"
-        )
+    refuse_missing(values, where, "drop these rows or fill them in")
     numbers = _converted(values, where)
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])

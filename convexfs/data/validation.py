@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.data.targets import looks_measured, measured_error, regressors, several_targets
+from convexfs.data.targets import (
+    looks_measured,
+    measured_error,
+    refuse_missing,
+    regressors,
+    several_targets,
+)
 from convexfs.data.text_columns import TextColumn, reading_options, text_column, text_error
 from convexfs.errors import InputError, did_you_mean, warn
 
@@ -20,6 +26,7 @@ _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
 _CURE = "drop or impute such cells first"
+_LABEL = "drop these rows or label them"
 
 
 def check_finite(
@@ -230,7 +237,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
     labels = as_array(y, where)
     if labels.dtype.names:  # scikit-survival stores events and times as records.
         raise several_targets(labels.dtype.names)
-    _refuse_missing(labels, where)
+    refuse_missing(labels, where, _LABEL)
     if labels.dtype.kind != "O":
         return labels
     labels = pd.Series(labels.ravel()).infer_objects().to_numpy().reshape(labels.shape)
@@ -361,7 +368,7 @@ def how_to_drop(names: Sequence[str]) -> str:
 def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
     import pandas as pd
 
-    _refuse_missing(labels, where)
+    refuse_missing(labels, where, _LABEL)
     if labels.dtype.kind == "O":
         labels = pd.Series(labels).infer_objects().to_numpy()
     if labels.dtype.kind == "O":
@@ -377,19 +384,6 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
             f"numbers there are {regressors()}; else bin the values or name another target"
         )
     return labels.astype(np.int64)
-
-
-def _refuse_missing(labels: np.ndarray, where: str) -> None:
-    import pandas as pd
-
-    if labels.dtype.kind == "V":
-        return  # Records are never missing, and pandas 2 cannot inspect them.
-    missing = np.flatnonzero(pd.isna(labels))
-    if missing.size:
-        raise InputError(
-            f"{where} has a missing value (NaN) at data row {missing[0] + 1} "
-            f"({missing.size} in all); drop these rows or label them"
-        )
 
 
 def column_label(position: int, names: Sequence[str] | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.dataset import Dataset, feature_frame
-from convexfs.errors import InputError
+from convexfs.errors import InputError, writing
 
 #: Most columns of a worksheet.
 _WIDEST_SHEET = 16_384
@@ -28,10 +28,8 @@ def write_file(data: Dataset, path: str | Path) -> None:
     """
     path = Path(path)
     suffix = check_target(path, WRITERS)
-    try:
+    with writing(path):
         WRITERS[suffix](data.dense(), path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
 def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
@@ -107,10 +105,8 @@ def write_frame(frame: Any, path: str | Path) -> None:
     """
     path = Path(path)
     suffix = check_target(path, FRAME_WRITERS)
-    try:
+    with writing(path):
         FRAME_WRITERS[suffix](frame, path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
 FRAME_WRITERS: dict[str, Callable[[Any, Path], None]] = {

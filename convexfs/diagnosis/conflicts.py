@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import Budget, Stopped
 from convexfs.diagnosis.decisions import Decision, Decisions
 from convexfs.diagnosis.linear_conflicts import exact_conflict
 from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram, Part

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.auxiliary import Found, Scaling, least_violation
+from convexfs.certification.auxiliary import Budget, Found, Scaling, Stopped, least_violation
 from convexfs.certification.branch_and_bound import integer_point_exists
-from convexfs.certification.budget import Budget, Stopped
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.feasible_points import a_feasible_point as feasible_point_of
 from convexfs.certification.feasible_points import change_to_feasible, is_tight, tightened

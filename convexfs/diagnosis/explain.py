@@ -9,7 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.certify import certify
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.diagnosis.conflicts import Conflict, find_conflict

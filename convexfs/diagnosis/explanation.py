@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Width of the terminal.
+from convexfs.errors import and_more
+
+#: Columns of a terminal.
 WIDTH = 80
 _INDENT = "  "
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
-    "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
-    "<": "$<$", ">": "$>$",
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "×": r"$\times$", "µ": r"$\mu$",
 }  # fmt: skip
 
 
@@ -25,6 +27,13 @@ class Line:
     text: str
     name: str = ""
     source: str = ""
+
+
+def first_lines(lines: Sequence[Line], most: int) -> list[Line]:
+    """Return at most so many lines, and a line that counts the others."""
+    left = len(lines) - most
+    more = [Line(f"... and {left} more; to_dict() and --json have all")] if left > 0 else []
+    return [*lines[:most], *more]
 
 
 @dataclass(frozen=True)
@@ -78,8 +87,7 @@ class Explanation:
         """Return headline and relevant names in one line."""
         lines = self.sections[0].lines if self.sections else ()
         names = list(dict.fromkeys(line.name for line in lines if line.name))
-        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        return f"{self.headline}: {shown}" if names else self.headline
+        return f"{self.headline}: {and_more(names[:4], len(names))}" if names else self.headline
 
     def __str__(self) -> str:
         return self.text
@@ -107,17 +115,17 @@ class Explanation:
         return parts
 
     def to_latex(self) -> str:
-        """Return LaTeX paragraphs and lists."""
-        parts = [rf"\paragraph{{{_latex(self.headline)}}}"]
+        """Return paragraphs and lists of LaTeX."""
+        parts = [rf"\paragraph{{{escape_latex(self.headline)}}}"]
         for section in self.sections:
             items = [
                 " ".join(filter(None, (line.name, line.text, line.source)))
                 for line in section.lines
             ]
             items += [", ".join(row) for row in section.table]
-            listed = "\n".join(rf"  \item {_latex(item)}" for item in items)
+            listed = "\n".join(rf"  \item {escape_latex(item)}" for item in items)
             parts.append(
-                rf"\paragraph{{{_latex(section.title)}}}"
+                rf"\paragraph{{{escape_latex(section.title)}}}"
                 f"\n\\begin{{itemize}}\n{listed}\n\\end{{itemize}}"
             )
         return "\n\n".join(parts)
@@ -132,8 +140,10 @@ class Explanation:
         return json.dumps(self.to_dict(), indent=1)
 
 
-def _latex(words: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in words)
+def escape_latex(text: str) -> str:
+    """Return text from anywhere so that LaTeX shows it, on one line."""
+    plain = " ".join(str(text).split())
+    return "".join(_SPECIAL.get(letter, letter) for letter in plain)
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation
 from convexfs.diagnosis.explanation import Line, Section
 from convexfs.diagnosis.naming import Names

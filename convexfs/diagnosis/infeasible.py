@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.diagnosis.conflicts import Conflict, further_conflicts
-from convexfs.diagnosis.explanation import Explanation, Line, Section
+from convexfs.diagnosis.explanation import Explanation, Line, Section, first_lines
 from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import CONSTRAINT, Member
 from convexfs.diagnosis.relaxation import Relaxation, least_relaxation
+from convexfs.errors import and_more
 from convexfs.records import INFEASIBLE
 
 #: Most printed rows of one constraint, and most lines of a conflict.
@@ -86,10 +87,7 @@ def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:
             lines.append(Line(f"must be {kind}", name))
         elif kind == BOOLEAN:
             lines.append(Line("lies between 0 and 1", name))
-    if len(lines) <= MOST_LINES:
-        return lines
-    left = len(lines) - MOST_LINES
-    return [*lines[:MOST_LINES], Line(f"... and {left} more; to_dict() and --json have all")]
+    return first_lines(lines, MOST_LINES)
 
 
 def _integers(conflict: Conflict, names: Names) -> list[tuple[str, str]]:
@@ -122,9 +120,7 @@ def _relaxation_section(relaxation: Relaxation | None, tried: bool) -> list[Sect
         )
         return [Section("Least relaxation", [Line(words)])]
     word = "verified to be feasible with these numbers" if relaxation.verified else "not verified"
-    lines = [Line(change.sentence) for change in relaxation.changes[:MOST_LINES]]
-    left = len(relaxation.changes) - len(lines)
-    lines += [Line(f"... and {left} more; to_dict() and --json have all")] * (left > 0)
+    lines = first_lines([Line(change.sentence) for change in relaxation.changes], MOST_LINES)
     return [Section(f"Least relaxation, {word}", lines)]
 
 
@@ -132,8 +128,7 @@ def _further_section(others: Sequence[Conflict], names: Names) -> list[Section]:
     lines = []
     for number, other in enumerate(others, 2):
         shown = list(dict.fromkeys(names.row(row) for row in other.rows))
-        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        lines.append(Line(", ".join(shown[:8]) + more, f"conflict {number}"))
+        lines.append(Line(and_more(shown[:8], len(shown)), f"conflict {number}"))
     return (
         [Section("Further conflicts, which share no row with the others", lines)] if lines else []
     )

@@ -14,7 +14,7 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.exact.linear_program import (
     BASIC,
     LinearProgram,

@@ -8,13 +8,18 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.auxiliary import Scaling, cheaper_direction, solved_again
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import (
+    Budget,
+    Scaling,
+    Stopped,
+    cheaper_direction,
+    solved_again,
+)
 from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.feasible_points import change_to_feasible, is_tight
 from convexfs.certification.infeasibility import has_feasible_point, proof_of_infeasibility
 from convexfs.certification.program.standard_form import StandardForm
-from convexfs.diagnosis.explanation import Explanation, Line, Section
+from convexfs.diagnosis.explanation import Explanation, Line, Section, first_lines
 from convexfs.diagnosis.naming import Names
 from convexfs.records import UNBOUNDED
 
@@ -57,10 +62,9 @@ def _explanation(
     entries = [(program.column_name(int(each)), float(ray[each])) for each in own]
     moves = [
         Line(f"{'grows' if step > 0 else 'falls'} by {abs(step):.6g} each step", name)
-        for name, step in entries[:MOST_ENTRIES]
+        for name, step in entries
     ]
-    left = len(entries) - len(moves)
-    moves += [Line(f"... and {left} more; to_dict() and --json have all")] * (left > 0)
+    moves = first_lines(moves, MOST_ENTRIES)
     gain = abs(cost_at(form, ray)[0])
     maximised = isinstance(program.stated.objective, cp.Maximize)
     verb = "rises" if maximised else "falls"

@@ -11,8 +11,7 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from convexfs.certification.auxiliary import Scaling, solved_again
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import Budget, Scaling, Stopped, solved_again
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.program.cones import SecondOrder
 from convexfs.certification.program.exponential_and_power import Exponential

@@ -21,7 +21,9 @@ from cvxpy.atoms.elementwise.log import log
 from cvxpy.atoms.elementwise.power import Power
 from cvxpy.atoms.quad_over_lin import quad_over_lin
 
-#: Random points to compare at, fewest valid ones, and largest relative difference.
+from convexfs.records import values_kept
+
+#: Random points at which values are compared, how many must count, and the largest difference.
 POINTS, FEWEST, EQUAL = 40, 8, 1e-8
 Rule = Callable[[Any], Any]
 
@@ -51,12 +53,8 @@ def rewritten(problem: cp.Problem) -> tuple[cp.Problem, list[Rewrite]] | None:
 def are_equal(old: Any, new: Any) -> bool:
     """Return whether two expressions have equal values at random points."""
     variables = {each.id: each for each in (*old.variables(), *new.variables())}.values()
-    kept = [(each, each.value) for each in variables]
-    try:
+    with values_kept(variables):
         return _equal_at_points(old, new, list(variables))
-    finally:
-        for variable, value in kept:
-            variable.save_value(value)
 
 
 def _equal_at_points(old: Any, new: Any, variables: list[Any]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import SOC, ExpCone, PowCone3D, PowConeND
 
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.certify import certify
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.certification.program.cones import (
@@ -27,7 +27,7 @@ from convexfs.certification.program.exponential_and_power import Exponential
 from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import ConvexfsError
-from convexfs.records import OPTIMAL, Solution
+from convexfs.records import OPTIMAL, Solution, values_kept
 from convexfs.solving.backends import BACKENDS, needs_of
 from convexfs.solving.solve import solve
 
@@ -62,8 +62,7 @@ def propose_scaling(problem: cp.Problem, budget: Budget) -> Proposal | None:
     needs = needs_of(problem)
     solvers = [name for name in SOLVERS if name in BACKENDS and BACKENDS[name].installed
                and BACKENDS[name].takes(needs)][:MOST_SOLVERS]  # fmt: skip
-    kept = {each.id: each.value for each in problem.variables()}
-    try:
+    with values_kept(problem.variables()):
         before = {name: _score(problem, _solved(problem, name), budget) for name in solvers}
         if all(good for good, _ in before.values()):
             return None
@@ -79,9 +78,6 @@ def propose_scaling(problem: cp.Problem, budget: Budget) -> Proposal | None:
                 rows = [[name, before[name][1], after[name][1]] for name in solvers]
                 table = [["solver", "objective, residual as stated", "in these units"], *rows]
                 return Proposal(sentences, table, *better)
-    finally:
-        for variable in problem.variables():
-            variable.save_value(kept[variable.id])
     return None
 
 

@@ -9,15 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import Equality, Inequality
 
-from convexfs.certification.budget import Budget, Stopped
+from convexfs.certification.auxiliary import Budget, Stopped
 from convexfs.certification.certify import certify
+from convexfs.certification.exact.linear_program import highs_model
 from convexfs.certification.infeasibility import proof_of_infeasibility
 from convexfs.certification.program.scaling import data_units
 from convexfs.diagnosis.convexity import describer
-from convexfs.diagnosis.explanation import Explanation, Line, Section
+from convexfs.diagnosis.explanation import Explanation, Line, Section, first_lines
 from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram
-from convexfs.records import OPTIMAL, Certificate, Solution
+from convexfs.records import OPTIMAL, Certificate, Solution, values_kept
 from convexfs.solving.dcp_rules import broken_rules
 from convexfs.solving.solve import solve
 
@@ -55,9 +56,8 @@ def explain_optimal(
     ranges = _ranges(names, found) or _moved(names, found, solution, budget)
     redundant = _redundant(names, free, Budget.of(0.3 * budget.left))
     listed = [Line(each.sentence, names.row(each.member), names.source(each.member.part))
-              for each in found[:MOST_LISTED]]  # fmt: skip
-    left = len(found) - len(listed)
-    listed += [Line(f"... and {left} more; to_dict() and --json have all")] * (left > 0)
+              for each in found]  # fmt: skip
+    listed = first_lines(listed, MOST_LISTED)
     sections = [Section("What binds, and what it costs", listed or [Line(_no_prices(program))])]
     if silent:
         shown = ", ".join(names.row(each) for each in silent[:8])
@@ -196,20 +196,13 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 
 
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the range of values within which each row's side may move."""
-    model: Any = highspy.HighsLp()
-    n, infinite = form.q.size, highspy.kHighsInf
-    model.num_col_, model.num_row_, model.col_cost_ = n, form.b.size, form.q
-    model.col_lower_, model.col_upper_ = np.full(n, -infinite), np.full(n, infinite)
-    model.row_lower_ = -form.b
-    model.row_upper_ = np.where(form.equalities, -form.b, infinite)
-    A = sp.csc_array(form.A)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_, model.a_matrix_.index_ = A.indptr, A.indices
-    model.a_matrix_.value_ = A.data
+    """Return between which values the sides of all rows may move."""
+    free = np.full(form.q.size, np.inf)
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.passModel(model)
+    highs.passModel(
+        highs_model(form.q, sp.csc_array(form.A), form.b, form.equalities, (-free, free))
+    )
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
@@ -222,15 +215,15 @@ def _moved(
 ) -> list[tuple[str, str]]:
     """Move limits of a curved problem, solve again, and compare with the dual value."""
     problem, lines = names.program.stated, []
-    kept = {each.id: each.value for each in problem.variables()}
     for price in found[:MOST_MOVED]:
         limit = names.limit(price.member)
         if limit is None or not limit[0] or budget.left <= 0 or solution.objective is None:
             continue
         step = MOVED * abs(limit[0])
         other = _with_moved_limit(problem, price.member, step * limit[1])
-        again = solve(other, solution.solver)
-        proven = again.objective is not None and certify(other, again).ok
+        with values_kept(problem.variables()):
+            again = solve(other, solution.solver)
+            proven = again.objective is not None and certify(other, again).ok
         predicted = solution.objective + price.per_unit * step * limit[1]
         if proven:
             to = limit[0] + step * limit[1]
@@ -238,8 +231,6 @@ def _moved(
                 f"at a limit of {to:.6g} the optimum is {again.objective:.6g} "
                 f"(predicted by its dual value:  {predicted:.6g})"
             )))  # fmt: skip
-    for variable in problem.variables():
-        variable.save_value(kept[variable.id])
     return lines
 
 

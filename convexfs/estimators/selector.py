@@ -111,7 +111,8 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         **unknown
             Refused by name: only some estimators have ``sample_weight``.
         """
-        refuse_unknown(self, unknown)
+        if unknown:
+            refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
         return super().fit(X, y)
 

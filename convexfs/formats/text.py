@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from convexfs.data.readers.memory_limit import read_limit
-from convexfs.errors import InputError, check_regular_file, shortened
+from convexfs.errors import InputError, check_regular_file, shortened, writing
 
 #: Measured peak bytes of the readers: per byte and per line of text.
 _BYTE, _LINE = 4, 400
@@ -43,10 +43,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, compressed if its name says so; equal content gives equal bytes."""
     if path.suffix.lower() == ".gz":
         content = gzip.compress(content, mtime=0)
-    try:
+    with writing(path):
         path.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 class Lines:

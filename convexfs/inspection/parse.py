@@ -23,6 +23,7 @@ from convexfs.inspection import tree
 from convexfs.inspection.atoms import READERS, call
 from convexfs.inspection.symbols import CONSTANT, POSITIONS, Declaration, SymbolTable
 from convexfs.inspection.tree import Node, deep, entrywise, norm, relation
+from convexfs.records import values_kept
 
 #: Longest list of positions in an index before it gets a name.
 LISTED_POSITIONS = 8
@@ -210,14 +211,10 @@ def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], A
     """Return a function that evaluates `expression` at other leaf values and restores the old."""
 
     def evaluate(values: Sequence[Any]) -> Any:
-        before = [leaf.value for leaf in leaves]
-        try:
+        with values_kept(leaves):
             for leaf, value in zip(leaves, values, strict=True):
                 leaf.save_value(np.asarray(value))
             return expression.value
-        finally:
-            for leaf, value in zip(leaves, before, strict=True):
-                leaf.save_value(value)
 
     return evaluate
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.errors import InputError
+from convexfs.errors import writing
 
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
 #: Most bars in a figure; more would be too thin for their names.
@@ -21,10 +21,8 @@ MOST_DOTS = 200
 
 def save(figure: Any, path: str | Path) -> None:
     """Write a figure in the format its suffix names."""
-    try:
+    with writing(path):
         figure.savefig(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
 def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> Any:

@@ -34,7 +34,7 @@ def weight_figure(selection: Selection) -> Figure | None:
         return None
     order, weighed = _heaviest(selection), np.count_nonzero(selection.weights)
     heaviest = (order[selection.weights[order] != 0] if weighed else order[:1])[:MOST_BARS]
-    frame = pd.DataFrame({"feature": shown_names(selection, heaviest)})
+    frame = pd.DataFrame({"feature": shown_names(selection.data, heaviest)})
     frame["weight"] = selection.weights[heaviest]
     frame["selected"] = True if selection.support is None else selection.support[heaviest]
     total = len(selection.weights)
@@ -77,7 +77,7 @@ def strip_figure(selection: Selection) -> Figure:
     """Draw the values of the first features by class."""
     data, chosen = selection.data, _first(selection)[:MOST_STRIPS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_DOTS)
-    names, samples = shown_names(selection, chosen), _samples(data, rows)
+    names, samples = shown_names(selection.data, chosen), _samples(data, rows)
     values = _values(selection, chosen)[rows]
     named = [j for j, feature in enumerate(chosen.tolist()) if feature in data.categories]
     # Jitter the points, so that samples of equal value do not overlap.
@@ -127,7 +127,7 @@ def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
     by_p = np.argsort(test.pvalues, kind="stable")
     others = by_p[(~support & known)[by_p]]
     drawn = np.concatenate([chosen, spread(others, max(most - len(chosen), 1))])
-    frame = pd.DataFrame({"feature": shown_names(selection, drawn)})
+    frame = pd.DataFrame({"feature": shown_names(selection.data, drawn)})
     frame["effect"] = _coarse(effect[drawn])
     frame["evidence"] = _coarse(-np.log10(test.pvalues[drawn]))
     frame["what"] = np.where(support[drawn], "selected", NOT_SELECTED)
@@ -252,14 +252,9 @@ def convergence_figure(selection: Selection) -> Figure | None:
     )  # fmt: skip
 
 
-def shown_names(selection: Selection, features: np.ndarray) -> list[str]:
-    """Return distinct feature names that are short enough for a figure."""
-    return _feature_names(selection.data, features)
-
-
-def _feature_names(data: Dataset, features: np.ndarray) -> list[str]:
-    names = data.full_names
-    return apart([short(names[j]) for j in features.tolist()])
+def shown_names(data: Dataset, features: np.ndarray) -> list[str]:
+    """Return names of features that fit beside a figure, each its own."""
+    return apart([short(data.full_names[j]) for j in features.tolist()])
 
 
 def short(name: str) -> str:
@@ -321,8 +316,8 @@ def _coarse(values: np.ndarray, step: float = 0.01) -> np.ndarray:
 
 
 def _long(data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
-    """Return a long table with columns feature, sample, class and value."""
-    names, samples = _feature_names(data, features), _samples(data, rows)
+    """Return a table of feature, sample, class and value."""
+    names, samples = shown_names(data, features), _samples(data, rows)
     rising = np.full(len(rows), f"samples by rising {short(data.target)}")
     classes = rising if data.numeric else data.labels[rows]
     return pd.DataFrame({

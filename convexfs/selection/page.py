@@ -13,6 +13,7 @@ import convexfs
 from convexfs.batch.run import describe_environment
 from convexfs.data.counts import LOG1P
 from convexfs.data.dataset import Dataset
+from convexfs.errors import and_more
 from convexfs.selection import figures
 from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.methods_text import in_words
@@ -127,7 +128,7 @@ def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
         sizes = [int((data.y == c).sum()) for c in range(data.n_classes)]
         named = zip(data.class_names[:NAMED], sizes, strict=False)
         listed = [f"{name} ({size})" for name, size in named]
-        yield f"classes of {data.target}", _and_more(listed, len(sizes))
+        yield f"classes of {data.target}", and_more(listed, len(sizes))
     yield "method", selection.method
     if selection.judgement is not None:
         rule = str(selection.judgement.record["rule"])
@@ -160,25 +161,20 @@ def _verdict(selection: Selection) -> str:
     names = [selection.data.full_names[j] for j in order[support[order]][:NAMED].tolist()]
     # Isolate names, because a name may change the text direction of what follows.
     apart = [f"<bdi>{escape(figures.short(name))}</bdi>" for name in names]
-    listed = _and_more(apart, int(support.sum()))
+    listed = and_more(apart, int(support.sum()))
     found = f'<p class="verdict">Selected, the heaviest first: {listed}.</p>'
     curve = None if selection.judgement is None else selection.judgement.curve
     if curve is None or not 0 < curve.chosen < support.sum():
         return found
     few = [f"<bdi>{escape(figures.short(selection.data.full_names[j]))}</bdi>"
            for j in order[: curve.chosen][:NAMED].tolist()]  # fmt: skip
-    shown = _and_more(few, curve.chosen)
+    shown = and_more(few, curve.chosen)
     return f"{found}<p>Smallest list that predicts as well: {shown} (<code>--curve</code>).</p>"
 
 
 def sentence(text: str, *, none: bool = False) -> str:
     """Return a paragraph in large letters, as a warning if nothing was found."""
     return f'<p class="verdict{" none" if none else ""}">{escape(text)}</p>'
-
-
-def _and_more(names: list[str], total: int) -> str:
-    more = total - len(names)
-    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _ranking(selection: Selection) -> Section:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from convexfs.data.dataset import Dataset
+from convexfs.errors import and_more
 from convexfs.estimators.ranking import ranking_frame
 from convexfs.records import Certificate, Solution
 from convexfs.selection.effect_sizes import class_differences, target_correlations
@@ -99,8 +100,7 @@ class Selection:
         else:
             order = np.argsort(-self.weights, kind="stable")
             chosen = [data.full_names[j] for j in order[support[order]][:SHOWN].tolist()]
-            more = int(support.sum()) - len(chosen)
-            names = ", ".join(chosen) + (f" and {more} more" if more else "")
+            names = and_more(chosen, int(support.sum()))
             found = f"{support.sum()} of {data.n_features} features selected"
             found += f": {names}" if names else ""
         proof = "none" if self.certificate is None else str(self.certificate)

@@ -115,7 +115,8 @@ class SelectionRule:
                 f"--permutations and --gate belong to the test, and --{self.rule} runs none: "
                 "leave them out, or use --fdr or --fwer"
             )
-        if self.rule in TESTS:
+        asked = (self.rule, self.level, self.permutations, self.gate) != ("", None, None, 1.0)
+        if self.rule in TESTS and asked:
             number = USUAL if self.permutations is None else self.permutations
             check_shadow_rule(self.rule or "fdr", self.bound, self.gate, number)
 

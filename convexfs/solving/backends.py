@@ -304,3 +304,15 @@ def _would_do(needs: Needs) -> str:
     if able:
         return "; ".join(f"{row.name}: {row.how_to_install}" for row in able[:4])
     return "no solver in the table takes it"
+
+
+def integer_variants() -> dict[str, str]:
+    """Return solvers that are another one with branching added (GLPK_MI, ECOS_BB), and which."""
+    plain = {
+        (row.package, row.cones): name for name, row in BACKENDS.items() if not row.integer_cones
+    }
+    return {
+        name: plain[row.package, row.cones]
+        for name, row in BACKENDS.items()
+        if row.integer_cones and (row.package, row.cones) in plain
+    }

@@ -8,9 +8,8 @@ solver's setup and solve alone.
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +21,7 @@ from scipy import sparse
 from convexfs.errors import InputError, SolverUnsuitable
 from convexfs.solving import direct_calls
 from convexfs.solving.direct_calls import SOLVERS, VERSIONS
+from convexfs.solving.solve import DIRECT_CALL
 
 #: Seconds that another interpreter gets for starting and for reading a program.
 START_SECONDS = 20.0
@@ -35,14 +35,6 @@ _OSQP_CODES = {
     "dual infeasible": 5, "dual infeasible inaccurate": 6, "maximum iterations reached": 7,
     "run time limit reached": 8,
 }  # fmt: skip
-
-Call = Callable[[str, Mapping[str, Any], Mapping[str, Any], float | None], tuple[Any, float, float]]
-_call: ContextVar[Call | None] = ContextVar("call", default=None)
-
-
-def direct_call() -> Call | None:
-    """Return the function that calls solvers now; None if cvxpy calls them."""
-    return _call.get()
 
 
 @contextmanager
@@ -63,11 +55,11 @@ def called_directly(python: Path | None = None) -> Iterator[None]:
         answer["equations"] = program["cones"]["z"]
         return as_returned(solver, answer), answer["seconds"], answer["cpu_seconds"]
 
-    token = _call.set(call)
+    token = DIRECT_CALL.set(call)
     try:
         yield
     finally:
-        _call.reset(token)
+        DIRECT_CALL.reset(token)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from convexfs.solving.backend import check_options
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.child_process import call_in_child, can_stop
 from convexfs.solving.dcp_rules import why_not_convex
-from convexfs.solving.direct import direct_call
 from convexfs.solving.parametrized import compile_problem
 
 log = logging.getLogger(__name__)
@@ -31,7 +30,11 @@ AROUND: ContextVar[Callable[[], AbstractContextManager[Any]]] = ContextVar(
 )
 #: Functions that receive every compiled program and the returned point, for measurements.
 OBSERVER: ContextVar[Callable[[Any, ConePoint], None] | None] = ContextVar("observer", default=None)
-#: Attribute of a problem with the sparsity structure of its solver's stored program.
+#: What calls a solver directly, given its name, data, options and seconds; None if cvxpy calls it.
+DIRECT_CALL: ContextVar[Callable[..., tuple[Any, float, float]] | None] = ContextVar(
+    "direct_call", default=None
+)
+#: Where a problem keeps the structure of the program that its solver has kept.
 _STRUCTURE = "structure"
 _kept: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
 
@@ -118,7 +121,7 @@ def solve(
             start_from = _earlier(problem, row.name, data, warm_start)
             arguments = (problem, data, start_from, verbose, dict(options))
             call = partial(_timed, chain.solve_via_data, *arguments)
-            direct = direct_call()
+            direct = DIRECT_CALL.get()
             if direct is not None:
                 call = partial(direct, row.name, data, options, time_limit)
             apart = row.aborts or stopped is not None

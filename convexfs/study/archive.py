@@ -32,7 +32,7 @@ from convexfs.batch.store.sqlite_file import connect, readable
 from convexfs.batch.store.store import RESULTS, Store
 from convexfs.data.specs import BUNDLED, GENERATORS, file_behind, load
 from convexfs.data.targets import NUMBERS
-from convexfs.errors import ConvexfsError, InputError, check_regular_file
+from convexfs.errors import ConvexfsError, InputError, check_regular_file, writing
 
 MANIFEST, REQUIREMENTS = "manifest.json", "requirements.txt"
 PROBLEMS, DATA = "problems", "data"
@@ -94,13 +94,10 @@ def write_archive(folder: str | Path, out: str | Path, more: Iterable[str | Path
     texts[RESULTS] = _whole(folder / RESULTS)
     texts[REQUIREMENTS] = _requirements(environments).encode()
     manifest["files"] = {name: _told(text) for name, text in texts.items()}
-    try:
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(MANIFEST, json.dumps(manifest, indent=1, sort_keys=True))
-            for name, text in texts.items():
-                archive.writestr(name, text)
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error
+    with writing(out), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1, sort_keys=True))
+        for name, text in texts.items():
+            archive.writestr(name, text)
     return out
 
 

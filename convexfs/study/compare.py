@@ -33,13 +33,14 @@ from typing import Any
 from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import GRACE_SECONDS, Progress, command_line, run_tasks
 from convexfs.batch.store.shards import Shard
-from convexfs.batch.tasks import Result, Task, do, first_numbers, skipped_result, solving_of
+from convexfs.batch.tasks import Result, Task, do, first_problem, skipped_result, solving_of
+from convexfs.batch.workers.attempts import held_bytes
 from convexfs.certification.certify import EFFORT, certify
 from convexfs.errors import InputError, SolverUnsuitable, check_number
 from convexfs.methods.base.formulation import check_solver
-from convexfs.methods.base.solve_step import VERIFIER, stated
+from convexfs.methods.base.solve_step import VERIFIER
 from convexfs.records import NATIVE, OPTIMAL, Certificate, Solution
-from convexfs.solving.backends import Needs, backend, check_takes, needs_of
+from convexfs.solving.backends import Needs, backend, check_takes, integer_variants, needs_of
 from convexfs.solving.dimacs import measured_errors
 from convexfs.solving.direct import (
     START_SECONDS,
@@ -49,7 +50,7 @@ from convexfs.solving.direct import (
 )
 from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.means import TICK
-from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan, integer_variants
+from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan
 
 #: Process id of this process; forked workers have another.
 MAIN_PROCESS = os.getpid()
@@ -204,8 +205,7 @@ def _needs(task: Task) -> tuple[Needs, str]:
     do not take it.
     """
     problem = load_problem_file(task.problem_file, task.problem_sha256)
-    values, hyper = first_numbers(task, problem)
-    built = stated(problem.formulation, {**values, **hyper}, problem.build)
+    built = first_problem(task, problem)
     return needs_of(built), built.objective.NAME[:3]
 
 
@@ -302,7 +302,7 @@ def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
         with _alarm(seconds):
             yield
         if before is not None:
-            taken = _held("VmHWM") - before
+            taken = held_bytes("VmHWM") - before
             peak.bytes = max(peak.bytes or 0, taken, 0)
 
     token = AROUND.set(observed)
@@ -332,11 +332,5 @@ def _forget_the_peak() -> int | None:
         ctypes.CDLL(None).malloc_trim(0)
         with open("/proc/self/clear_refs", "w") as refs:
             refs.write("5")
-        return _held("VmRSS")
+        return held_bytes("VmRSS")
     return None
-
-
-def _held(what: str) -> int:
-    with open("/proc/self/status") as status:
-        (line,) = (line for line in status if line.startswith(f"{what}:"))
-    return int(line.split()[1]) * 1024

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from convexfs.errors import InputError
+from convexfs.diagnosis.explanation import escape_latex
+from convexfs.errors import writing
 from convexfs.report.pictures import save
 from convexfs.study.columns import Column
 from convexfs.study.figures import COLOURS, SHADES, Figure
@@ -26,10 +27,8 @@ def write_figures(
 ) -> list[Path]:
     """Write every panel of every figure as a png, svg or pdf file; return the paths."""
     folder = Path(folder)
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from error
     written = []
     for figure in figures:
         for panel in figure.panels[:MOST_FILES]:
@@ -135,18 +134,13 @@ def _file_name(figure: Figure, panel: str) -> str:
 
 #: Longer tables are written as CSV only.
 MOST_LATEX_ROWS = 400
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "×": r"$\times$", "µ": r"$\mu$",
-}  # fmt: skip
 _WORDS = {"text", "code", "long", "outcome", "flag"}
 
 
 def write_tables(tables: Mapping[str, Table], folder: str | Path) -> list[Path]:
     """Write every table as NAME.csv and, unless it is long, as NAME.tex; return the paths."""
     folder, written = Path(folder), []
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             table.frame.to_csv(folder / f"{name}.csv", index=False)
@@ -156,8 +150,6 @@ def write_tables(tables: Mapping[str, Table], folder: str | Path) -> list[Path]:
                     latex(table), encoding="utf-8", errors="backslashreplace"
                 )
                 written.append(folder / f"{name}.tex")
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from error
     return written
 
 
@@ -182,9 +174,3 @@ def _cells(shown: list[Column], row: Mapping[str, object]) -> list[str]:
 
 def _line(cells: Iterable[str]) -> str:
     return " & ".join(map(escape_latex, cells)) + r" \\"
-
-
-def escape_latex(text: str) -> str:
-    """Escape text for LaTeX, on one line."""
-    plain = " ".join(str(text).split())
-    return "".join(_SPECIAL.get(letter, letter) for letter in plain)

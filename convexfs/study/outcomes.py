@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measurements import are_measurements, read_measurements
+from convexfs.batch.run_results import are_measurements, read_measurements
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.batch.store.store import Store, unpack
 from convexfs.data.writers import check_package
-from convexfs.errors import InputError
+from convexfs.errors import InputError, writing
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE, SKIPPED
 from convexfs.study import labels
@@ -25,7 +25,6 @@ from convexfs.study.outcome_rules import (
     charged_seconds,
     classify_outcomes,
 )
-from convexfs.study.plan import integer_variants
 from convexfs.study.published import add_published
 
 #: Columns that identify a task; if it was repeated after a code change, the last run counts.
@@ -103,7 +102,9 @@ def _largest_dimacs(told: Frame) -> Frame:
 
 
 def _skip_integer_variants(frame: Frame) -> None:
-    """Mark mixed-integer variants as skipped if their continuous solver took part."""
+    """Leave mixed-integer variants out where their continuous twins took the same problem."""
+    from convexfs.solving.backends import integer_variants
+
     for variant, twin in integer_variants().items():
         name = frame["solver"].str.split(" ").str[0]
         twins = set(frame.loc[name == twin, "instance"])
@@ -215,10 +216,8 @@ def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) ->
     if escape_formulas:
         for name in frame.select_dtypes(["string", "object"]):
             frame[name] = frame[name].str.replace(r"^(?=[=+\-@\t\r\n])", "'", regex=True)
-    try:
+    with writing(to):
         writers[to.suffix](frame)
-    except OSError as error:
-        raise InputError(f"{to}: cannot be written ({error.strerror or error})") from error
 
 
 def _json_lines(frame: pd.DataFrame) -> str:

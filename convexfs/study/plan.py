@@ -207,25 +207,13 @@ def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelt))
 
 
-def integer_variants() -> dict[str, str]:
-    """Return the solvers that are another one with branching added (GLPK_MI, ECOS_BB)."""
-    from convexfs.solving.backends import BACKENDS
-
-    plain = {
-        (row.package, row.cones): name for name, row in BACKENDS.items() if not row.integer_cones
-    }
-    return {
-        name: plain[row.package, row.cones]
-        for name, row in BACKENDS.items()
-        if row.integer_cones and (row.package, row.cones) in plain
-    }
-
-
 def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tuple[str, ...]:
     """Drop mixed-integer variants when the problem has no integers.
 
     Whether a changed problem has integers is known only once it is built: there all stay.
     """
+    from convexfs.solving.backends import integer_variants
+
     if problem.build is not None or problem.formulation.integer:
         return tuple(names)
     return tuple(name for name in names if name not in integer_variants())

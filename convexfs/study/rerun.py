@@ -11,7 +11,7 @@ import pandas as pd
 from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.run import Progress
 from convexfs.data.specs import renamed
-from convexfs.errors import InputError
+from convexfs.errors import InputError, and_more
 from convexfs.records import NATIVE, SKIPPED
 from convexfs.study import columns
 from convexfs.study.archive import Contents, unpack_archive
@@ -101,8 +101,7 @@ def environment_differences(
         if old.get(name) != new.get(name)
     ]
     if changed:
-        more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
-        yield f"packages: {', '.join(changed[:NAMED])}{more}"
+        yield f"packages: {and_more(changed[:NAMED], len(changed))}"
 
 
 def repeated(before: Frame, after: Frame) -> pd.DataFrame:

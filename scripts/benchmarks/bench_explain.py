@@ -23,7 +23,7 @@ import numpy as np
 from explain_cases import badly_scaled, non_convex, planted_conflict
 
 import convexfs
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.diagnosis.conflicts import Conflict, find_conflict
 from convexfs.diagnosis.convexity import explain_not_convex
 from convexfs.diagnosis.naming import Names

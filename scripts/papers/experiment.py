@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measurements import Numbers
 from convexfs.data.dataset import Dataset
 from convexfs.study.outcome_rules import Frame
+from papers.measurements import Numbers
 
 HERE = Path(__file__).parent
 

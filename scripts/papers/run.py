@@ -9,20 +9,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from convexfs.batch.measurements import (
-    Measurement,
-    Numbers,
-    measurement,
-    read_measurements,
-    run_measurements,
-)
 from convexfs.batch.run import Progress
+from convexfs.batch.run_results import read_measurements
 from convexfs.data import Dataset, load
 from convexfs.data.specs import file_behind
 from convexfs.errors import InputError
 from convexfs.study.outcome_rules import Frame
 from papers import experiment_named
 from papers.experiment import Case, Experiment, Variant
+from papers.measurements import Measurement, Numbers, measurement, run_measurements
 
 #: What is said of a quick run.
 QUICK = "Quick: generated data, smaller and fewer runs, so that verdicts mean little."
@@ -104,7 +99,7 @@ def measure(task: Measurement) -> Numbers:
 
 
 def numbers_of(planned: Plan, out: Path) -> Frame:
-    """Return the numbers of a plan that a folder has; see :mod:`convexfs.batch.measurements`.
+    """Return the numbers of a plan that a folder has; see :mod:`papers.measurements`.
 
     They come in the order of the plan.
     """

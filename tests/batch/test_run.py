@@ -1,6 +1,7 @@
 """A batch survives its parent, its workers, its solvers and its user."""
 
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +12,38 @@ import pytest
 
 from convexfs.batch.run import describe_environment, solve_files
 from convexfs.batch.store.store import Store, same_results
-from convexfs.batch.workers import memory_limit
+from convexfs.batch.workers import attempts
+from convexfs.cli import main
 from convexfs.errors import ConvexfsWarning, InputError
 from tests.batch.problem_texts import PLAIN, TROUBLE, command
 from tests.waiting import PATIENCE
 
 #: Seconds in which all but what hangs is done, on a busy machine too.
 LIMIT = 10.0
+
+
+@pytest.fixture(scope="module")
+def solved_before(tmp_path_factory):
+    """The folder of a run of PLAIN, and its progress."""
+    folder = tmp_path_factory.mktemp("solved")
+    (folder / "plain.py").write_text(PLAIN)
+    return folder / "run", solve_files([folder / "plain.py"], folder / "run")
+
+
+@pytest.fixture
+def solved(solved_before, tmp_path):
+    """A run of the file `plain`, in a folder of its own."""
+    return shutil.copytree(solved_before[0], tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory):
+    """The command on TROUBLE, after it has ended, and the folder of its run."""
+    folder = tmp_path_factory.mktemp("troubled")
+    (folder / "trouble.py").write_text(TROUBLE)
+    out = folder / "run"
+    line = command(folder / "trouble.py", "--jobs", 2, "--time-limit", LIMIT, "--out", out)
+    return subprocess.run(line, capture_output=True, text=True, check=False), out
 
 
 def test_one_process_two_processes_and_any_executor_agree(plain, tmp_path):
@@ -31,48 +57,43 @@ def test_one_process_two_processes_and_any_executor_agree(plain, tmp_path):
     assert same_results(one, threads) == []
 
 
-def test_what_was_skipped_is_told_with_the_reason(plain, tmp_path):
-    progress = solve_files([plain], tmp_path / "run")
+def test_what_was_skipped_is_told_with_the_reason(solved_before):
+    _, progress = solved_before
     ((reason, count),) = progress.skips.items()
     assert count == 10
     assert "HIGHS cannot take SOC" in reason
 
 
-def test_a_second_run_has_nothing_to_do(plain, tmp_path):
-    solve_files([plain], tmp_path / "run")
-    before = (tmp_path / "run" / "results.sqlite").read_bytes()
+def test_a_second_run_has_nothing_to_do(plain, solved):
+    before = (solved / "results.sqlite").read_bytes()
     seen = []
-    again = solve_files([plain], tmp_path / "run", watch=lambda p: seen.append(p.finished))
+    again = solve_files([plain], solved, watch=lambda p: seen.append(p.finished))
     assert (again.total, again.resumed, again.done) == (40, 40, 0)
     assert seen == [40]
-    assert len((tmp_path / "run" / "results.sqlite").read_bytes()) == len(before)
+    assert len((solved / "results.sqlite").read_bytes()) == len(before)
 
 
-def test_an_edited_file_is_done_anew_beside_the_old_rows(plain, tmp_path):
-    solve_files([plain], tmp_path / "run")
+def test_an_edited_file_is_done_anew_beside_the_old_rows(plain, solved):
     plain.write_text(PLAIN.replace("4, 5", "4") + "CHANGED = True\n")
-    edited = solve_files([plain], tmp_path / "run")
+    edited = solve_files([plain], solved)
     assert (edited.total, edited.resumed, edited.done) == (32, 0, 32)
-    with Store.read(tmp_path / "run") as store:
+    with Store.read(solved) as store:
         assert len(store.tasks()) == 72
 
 
-def test_one_more_grid_value_keeps_what_is_done(plain, tmp_path):
-    solve_files([plain], tmp_path / "run")
+def test_one_more_grid_value_keeps_what_is_done(plain, solved):
     plain.write_text(PLAIN.replace("4, 5", "4, 5, 6"))
-    wider = solve_files([plain], tmp_path / "run")
+    wider = solve_files([plain], solved)
     assert (wider.total, wider.resumed, wider.done) == (48, 40, 8)
 
 
-def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
-    out = tmp_path / "run"
-    progress = solve_files([trouble], out, jobs=2, time_limit=LIMIT)
-    assert progress.failures == {"timeout": 1, "error": 2}
-    assert progress.solved == 2
+def test_hangs_deaths_and_errors_cost_their_own_task_only(troubled):
+    _, out = troubled
     with Store.read(out) as store:
         tasks = store.tasks()
         rows: dict[str, Any] = {str(row["hyper"]): row for _, row in tasks.iterrows()}
         attempts = store.attempts()["key"].tolist()
+    assert sorted(tasks["status"]) == ["error", "error", "optimal", "optimal", "timeout"]
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
     assert hang.failure == "TimeLimit: was ended, over its limit of 10 s"
@@ -84,21 +105,18 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(trouble, tmp_path):
     assert "ArithmeticError: as asked" in (out / "log.txt").read_text()
 
 
-@pytest.mark.slow
-def test_what_tasks_print_is_in_the_log_and_not_on_the_screen(trouble, tmp_path):
-    line = command(trouble, "--jobs", 2, "--time-limit", LIMIT, "--out", tmp_path / "run")
-    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+def test_what_tasks_print_is_in_the_log_and_not_on_the_screen(troubled):
+    ran, out = troubled
     assert "asked to" not in ran.stdout + ran.stderr
-    logged = (tmp_path / "run" / "log.txt").read_text()
+    logged = (out / "log.txt").read_text()
     for how in ("well", "hang", "raise", "well again"):
         assert f"printed: asked to {how}\n" in logged
 
 
-def test_failed_tasks_are_kept_or_tried_again(trouble, tmp_path):
-    out = tmp_path / "run"
-    solve_files([trouble], out, jobs=2, time_limit=LIMIT)
+def test_failed_tasks_are_kept_or_tried_again(trouble, troubled, tmp_path):
+    out = shutil.copytree(troubled[1], tmp_path / "run")
     kept = solve_files([trouble], out, jobs=2, time_limit=LIMIT)
-    assert (kept.done, len(kept.failed)) == (0, 3)
+    assert (kept.done, kept.solved, kept.failures) == (0, 2, {"timeout": 1, "error": 2})
     again = solve_files([trouble], out, jobs=2, time_limit=LIMIT, retry_failed=True)
     assert (again.done, again.resumed, len(again.failed)) == (3, 2, 3)
 
@@ -120,7 +138,7 @@ def build(z, megabytes):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not memory_limit.HOLDS, reason="no memory limit is held here")
+@pytest.mark.skipif(not attempts.HOLDS, reason="no memory limit is held here")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path, jobs):
     file, out = tmp_path / "hog.py", tmp_path / "out"
@@ -144,7 +162,7 @@ def test_where_no_memory_limit_is_held_it_is_said(plain, tmp_path, monkeypatch):
         pytest.warns(ConvexfsWarning, match="the memory limit does not hold with an executor"),
     ):
         solve_files([plain], tmp_path / "one", executor=executor, memory_limit=10**9)
-    monkeypatch.setattr(memory_limit, "HOLDS", False)
+    monkeypatch.setattr(attempts, "HOLDS", False)
     with pytest.warns(ConvexfsWarning, match="the memory limit does not hold on this system"):
         solve_files([plain], tmp_path / "two", memory_limit=10**9)
 
@@ -181,22 +199,15 @@ def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path):
     assert "Traceback" not in refused.stderr
 
 
-def test_the_end_is_a_table_and_failures_are_exit_code_1(trouble, plain, tmp_path):
-    bad = subprocess.run(
-        command(trouble, "--jobs", 2, "--time-limit", LIMIT, "--out", tmp_path / "bad"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_end_is_a_table_and_failures_are_exit_code_1(troubled, plain, solved, capsys):
+    bad, _ = troubled
     assert bad.returncode == 1
     for text in ("failed: timeout", "failed: error", "ArithmeticError: as asked", "--retry-failed"):
         assert text in bad.stdout
-    good = subprocess.run(
-        command(plain, "--out", tmp_path / "good"), capture_output=True, text=True, check=False
-    )
-    assert good.returncode == 0
+    assert main(["solve", str(plain), "--out", str(solved)]) == 0
+    good = capsys.readouterr().out
     for text in ("tasks", "solved", "CPU seconds", "results.sqlite"):
-        assert text in good.stdout
+        assert text in good
 
 
 @pytest.mark.cluster

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convexfs import certify, solve
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.infeasibility import CONTRADICTION, proof_of_infeasibility
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.solving.backends import needs_of, suitable

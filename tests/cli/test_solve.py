@@ -88,7 +88,7 @@ def test_a_memory_limit_that_is_none_is_one_line(tmp_path, limit, capsys):
         words = [name, str(tmp_path / "x.py"), f"--memory-limit={limit}"]
         assert main(words) == 2
         error = capsys.readouterr().err
-        assert "is no size of memory; write it as 500MB or 2GB" in error
+        assert "a memory limit is a size such as 4GB or 500MB, not" in error
         assert error.count("\n") == 1
 
 

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.certify import certify
 from convexfs.diagnosis.conflicts import Conflict, find_conflict, further_conflicts
 from convexfs.diagnosis.ownership import CONSTRAINT, OwnedProgram

@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_written_is_named(run, tmp_path, suffix):
     (tmp_path / f"taken.{suffix}").mkdir()
     code, out, err = run("a.py", "--save", f"taken.{suffix}")
     assert (code, out) == (2, "")
-    assert err == f"convexfs: error: taken.{suffix} cannot be written: Is a directory\n"
+    assert err == f"convexfs: error: taken.{suffix} cannot be written (Is a directory)\n"
 
 
 @pytest.mark.parametrize(

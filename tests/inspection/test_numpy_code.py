@@ -55,15 +55,6 @@ def test_every_atom_evaluates_to_cvxpys_numbers(name):
         assert_same_numbers(ZOO[name](), seed)
 
 
-def test_the_code_is_readable():
-    w, z = cp.Variable(3, name="w"), np.array([1.0, 2.0, 3.0])
-    problem = cp.Problem(cp.Maximize(w @ z - 0.5 * cp.sum(w)), [w >= 0])
-    assert (
-        "    return w @ z - 0.5 * np.sum(w)\n" in numpy_code(show(problem, {"z": z}).formula).text
-    )
-    assert "'0': [-w]," in numpy_code(show(problem).formula).text
-
-
 def test_a_parameter_inside_an_atom_may_take_another_value():
     t = cp.Variable(name="t")
     lam: Any = cp.Parameter(nonneg=True, name="lam", value=1.0)
@@ -83,5 +74,4 @@ def test_an_optimal_value_inside_a_formula_is_cvxpys_and_leaves_the_leaves_alone
 def test_an_atom_numpy_cannot_spell_is_cvxpys_own():
     x = cp.Variable(3, name="x")
     code = numpy_code(show(cp.Problem(cp.Minimize(cp.sum_largest(x, 2)))).formula)
-    assert "sum_largest_1(x)" in code.text
     assert code.objective({"x": np.array([1.0, 5.0, 3.0])}) == 8.0

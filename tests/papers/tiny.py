@@ -1,8 +1,7 @@
 """An experiment that takes no time, on data that are there and data that are not."""
 
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
-
-from convexfs.batch.measurements import Numbers
+from papers.measurements import Numbers
 
 NAME = "tiny"
 HOME = f"{__name__}:EXPERIMENT"

@@ -85,7 +85,7 @@ def test_every_panel_becomes_a_picture(report, tmp_path):
     files = write_figures(report.figures, report.solvers, tmp_path / "png")
     assert len(files) == len(set(files)) == sum(len(f.panels) for f in report.figures)
     assert all(file.read_bytes()[:4] == b"\x89PNG" for file in files)
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be written"):
         write_figures(report.figures, report.solvers, files[0])
 
 

@@ -1,9 +1,16 @@
-"""One attempt at a task: run it, describe how it ended, and pickle the result."""
+"""One attempt at a task: its process, its limits, how it is described and sent to another process.
+
+A limit on memory is held by the operating system. On Linux it is ``RLIMIT_DATA``, which counts
+what a process can write and shares with nobody: its heap, also the part it has not touched. Files
+that are only mapped into memory do not count. A task over its limit is refused memory; most
+libraries raise MemoryError then, some end the process. Other systems hold no such limit.
+"""
 
 import ctypes
 import logging
 import os
 import pickle
+import re
 import signal
 import socket
 import sys
@@ -19,6 +26,7 @@ from typing import Any, Generic, TypeVar
 import cloudpickle
 from threadpoolctl import threadpool_limits
 
+from convexfs.data.readers.memory_limit import size_text
 from convexfs.errors import InputError, RunError
 
 #: Advice for programs whose main file is imported again by the workers they start.
@@ -177,3 +185,50 @@ def unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[At
     except BaseException as error:
         return unreadable(ERROR, describe(error)), None
     return attempt, value
+
+
+#: Whether this system holds limits on memory.
+HOLDS = sys.platform == "linux"
+#: How libraries say that they were refused memory.
+_REFUSALS = re.compile(
+    r"MemoryError|bad_?alloc|(unable|cannot|can't|failed|could not) (to )?(allocate|alloc\b)"
+    r"|out of memory|can't start new thread",
+    re.IGNORECASE,
+)
+#: How a process may end that was refused memory and did not expect it.
+_ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
+
+
+def call_within(limit: int, work: Callable[..., Any], *task: Any) -> Any:
+    """Call `work` so that it gets `limit` bytes at most beyond what this process holds now."""
+    if not HOLDS:
+        return work(*task)
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    allowed = held_bytes("VmData") + limit
+    if before[1] != resource.RLIM_INFINITY:
+        allowed = min(allowed, before[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (allowed, before[1]))
+    try:
+        return work(*task)
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def held_bytes(what: str) -> int:
+    """Return what this process holds, by a name that Linux has for it, such as VmRSS."""
+    with open("/proc/self/status") as status:
+        (line,) = (line for line in status if line.startswith(f"{what}:"))
+    return int(line.split()[1]) * 1024
+
+
+def name_limit(failure: str, limit: int | None) -> str:
+    """Return a failure's text, with the limit as its cause where that may have been it."""
+    if limit is None or not HOLDS:
+        return failure
+    if _REFUSALS.search(failure):
+        return f"memory limit {size_text(limit)} reached ({failure})"
+    if _ENDS.match(failure):
+        return f"{failure}, perhaps at its memory limit of {size_text(limit)}"
+    return failure

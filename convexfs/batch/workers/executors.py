@@ -14,8 +14,8 @@ from functools import partial
 from multiprocessing import current_process
 from typing import Any
 
+from convexfs.batch.preparation import prepare
 from convexfs.batch.workers import pool
-from convexfs.batch.workers.warm_up import prepare
 from convexfs.errors import InputError
 
 

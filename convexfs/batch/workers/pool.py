@@ -26,7 +26,6 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from convexfs.batch.workers import memory_limit as memory
 from convexfs.batch.workers.attempts import (
     DIED,
     DONE,
@@ -40,6 +39,7 @@ from convexfs.batch.workers.attempts import (
     Work,
     attempt,
     attempt_in_one_thread,
+    call_within,
     describe,
     end_if_forked,
     end_with,
@@ -117,7 +117,7 @@ def run(
     if runs_here(jobs, executor, time_limit, memory_limit):
         return _one_by_one(tasks, work)
     if memory_limit is not None:
-        work = partial(memory.call_within, memory_limit, work)
+        work = partial(call_within, memory_limit, work)
     limit_of = time_limit if callable(time_limit) else lambda _: time_limit
     jobs_to_do = (_Job(number, task, limit_of(task)) for number, task in enumerate(tasks, 1))
     return _Crew(jobs_to_do, jobs, (Work(work), setup, prepare)).outcomes()

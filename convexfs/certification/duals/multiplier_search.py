@@ -14,8 +14,13 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import Equality, Inequality, NonNeg, Zero
 
-from convexfs.certification.auxiliary import Found, Scaling, interior_multipliers, solved_again
-from convexfs.certification.budget import Budget
+from convexfs.certification.auxiliary import (
+    Budget,
+    Found,
+    Scaling,
+    interior_multipliers,
+    solved_again,
+)
 from convexfs.certification.duals.dual_bound import cost_at
 from convexfs.certification.exact.linear_program import BasicSolution, LinearProgram
 from convexfs.certification.program.cones import NonNegative

@@ -128,16 +128,7 @@ class LinearProgram:
         return self._solution(highs, units, scales * cost, scales)
 
     def _model(self, costs: np.ndarray, A: Any, b: np.ndarray, bounds: Any) -> Any:
-        program: Any = highspy.HighsLp()
-        program.num_col_, program.num_row_ = costs.size, b.size
-        program.col_cost_ = costs
-        program.col_lower_, program.col_upper_ = bounds
-        program.row_lower_, program.row_upper_ = -b, np.where(self.equal, -b, np.inf)
-        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        program.a_matrix_.start_ = A.indptr
-        program.a_matrix_.index_ = A.indices
-        program.a_matrix_.value_ = A.data
-        return program
+        return highs_model(costs, A, b, self.equal, bounds)
 
     def session(self) -> "Session":
         """Return a HiGHS instance with this program, for repeated solves with other bounds."""
@@ -262,6 +253,22 @@ class Session:
         self.highs.run()
         ones = np.ones(self.program.b.size)
         return self.program._solution(self.highs, np.ones(self.columns.size), ones, ones)
+
+
+def highs_model(
+    costs: np.ndarray, A: Any, b: np.ndarray, equal: np.ndarray, bounds: tuple[Any, Any]
+) -> Any:
+    """Return ``Ax + b >= 0``, equal to 0 where rows are `equal`, as HiGHS takes it; A is CSC."""
+    program: Any = highspy.HighsLp()
+    program.num_col_, program.num_row_ = costs.size, b.size
+    program.col_cost_ = costs
+    program.col_lower_, program.col_upper_ = bounds
+    program.row_lower_, program.row_upper_ = -b, np.where(equal, -b, np.inf)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = A.indptr
+    program.a_matrix_.index_ = A.indices
+    program.a_matrix_.value_ = A.data
+    return program
 
 
 def _solver(presolve: bool, seconds: float) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 from convexfs.data.readers.options import Reading
 from convexfs.data.text_columns import LIMIT, QUANTITY, THOUSANDS, WITH_UNIT, to_numbers
-from convexfs.errors import InputError, check_choice
+from convexfs.errors import InputError, and_more, check_choice
 
 #: Texts that stand for a missing number: hyphens and dashes.
 _DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
@@ -43,7 +43,8 @@ def read_cells(frame: Any, reading: Reading) -> Any:
             dashed += [name] * bool(dash.any())
             limited += [(name, texts[limit])] * bool(limit.any())
     if dashed:
-        reading.tell(f"a dash is taken as a missing value in column '{dashed[0]}'{_more(dashed)}")
+        named = and_more([f"'{dashed[0]}'"], len(dashed))
+        reading.tell(f"a dash is taken as a missing value in column {named}")
     for name, cells in limited:
         how = "missing values" if reading.limits == "missing" else "their limits"
         some = f"{len(cells)} cells such as '{cells.iloc[0]}' in column '{name}'"
@@ -149,7 +150,3 @@ def _text_columns(frame: Any) -> Sequence[Any]:
         for name, kind in frame.dtypes.items()
         if any(check(kind) for check in other) and not isinstance(kind, pd.CategoricalDtype)
     ]
-
-
-def _more(names: Sequence[Any]) -> str:
-    return f" and {len(names) - 1} more" if len(names) > 1 else ""

@@ -14,10 +14,8 @@ from pathlib import Path
 
 from convexfs.errors import InputError, check_number
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
-#: Files in which Linux reports the memory limit of a container.
+_SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(?:([KMGT])(I?))?B?\s*", re.IGNORECASE)
+#: Where Linux says how much memory the processes of a container may take together.
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -65,12 +63,23 @@ def read_limit(asked: str | float | None = None) -> ReadLimit:
     if not isinstance(asked, str):
         check_number("read_limit", asked, 1)
         return ReadLimit(asked, "the limit asked for")
-    size = _SIZE.fullmatch(asked)
-    number = 0.0 if size is None else float(size[1])
-    if size is None or not number:
-        raise InputError(f"a read limit is a size such as 4GB or 500MB, not {asked!r}")
-    units = _BINARY_UNITS if size[3] else _UNITS
-    return ReadLimit(number * units[size[2].upper()], "the limit asked for")
+    return ReadLimit(parse_size(asked, "a read limit"), "the limit asked for")
+
+
+def parse_size(text: str, name: str) -> int:
+    """Return the bytes of a size such as 500MB, 2GB or 1.5GiB; an error calls it `name`.
+
+    >>> parse_size("1.5 KiB", "a read limit")
+    1536
+    """
+    size = _SIZE.fullmatch(text)
+    number = 0.0
+    if size is not None:
+        power = " KMGT".index((size[2] or " ").upper())
+        number = float(size[1]) * (1024 if size[3] else 1000) ** power
+    if not 1 <= number < 2**63:
+        raise InputError(f"{name} is a size such as 4GB or 500MB, not {text!r}")
+    return int(number)
 
 
 def machine_memory() -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from convexfs.data.readers.memory_limit import ReadLimit, read_limit
+from convexfs.errors import and_more
 
 #: Values of command-line options, in a module without heavy imports: scalings, imputations with
 #: their report texts, and ways to compare missing values.
@@ -127,6 +128,6 @@ def distinct_names(names: Sequence[Any], tell: Callable[[str], None] | None = No
         distinct.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     twice = [name for name, count in Counter(texts).items() if count > 1]
     if twice and tell is not None:
-        more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
-        tell(f"column name '{twice[0]}'{more} repeated: copies are numbered, as '{twice[0]}#2'")
+        named = and_more([f"'{twice[0]}'"], len(twice))
+        tell(f"column name {named} repeated: copies are numbered, as '{twice[0]}#2'")
     return distinct

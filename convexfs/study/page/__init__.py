@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import convexfs
-from convexfs.batch.measurements import are_measurements
+from convexfs.batch.run_results import are_measurements
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.records import NATIVE

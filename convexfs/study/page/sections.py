@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from convexfs.errors import and_more
 from convexfs.records import TIMEOUT
 from convexfs.study import columns, figures, llfs_points, published
 from convexfs.study.figures import Figure
@@ -255,8 +256,7 @@ def duration(seconds: float) -> str:
 
 def _listed(values: Frame) -> str:
     names = [str(name) for name in values.dropna().drop_duplicates()]
-    more = len(names) - LISTED
-    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
+    return and_more(names[:LISTED], len(names))
 
 
 def _same(frame: Frame) -> list[str]:

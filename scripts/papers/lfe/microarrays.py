@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import make_pipeline
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.lfe.estimator import LFE, ODD_NEIGHBORS, knn_mistakes
 from convexfs.methods.mmc.estimator import MMC
 from convexfs.study.outcome_rules import Frame
 from papers.baselines import projection
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
+from papers.measurements import Numbers
 from papers.splits import unit_scaled
 
 METHODS = ("lfe", "mmc", "pca")

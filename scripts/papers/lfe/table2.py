@@ -8,7 +8,6 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import StratifiedKFold
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.lfe.estimator import (
     LFE,
     ODD_NEIGHBORS,
@@ -20,6 +19,7 @@ from convexfs.methods.mmc.estimator import MMC
 from papers.baselines import projection
 from papers.baselines.models import relieff
 from papers.experiment import Case, Column, Experiment, Table, Variant, printed
+from papers.measurements import Numbers
 from papers.splits import Split, noisy_split
 
 SIZES = printed("lfe_table2_knn_error")

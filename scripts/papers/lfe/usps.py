@@ -8,10 +8,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import StratifiedKFold
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.lfe.estimator import LFE, ODD_NEIGHBORS, mistakes_at
 from papers.baselines import projection
 from papers.experiment import Case, Column, Experiment, Table, Variant
+from papers.measurements import Numbers
 from papers.splits import Split, noisy_split
 
 FOLDS = 10

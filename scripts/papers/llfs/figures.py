@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measurements import Numbers
 from convexfs.data import load
 from convexfs.methods.llfs.estimator import LLFS
 from convexfs.methods.llfs.fit import Settings, point_work
@@ -14,6 +13,7 @@ from convexfs.study.outcome_rules import Frame
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.llfs.splits import SOURCES, parts, z_scores
 from papers.llfs.table2 import mistakes
+from papers.measurements import Numbers
 
 #: The paper's typical budget.
 TYPICAL = 10

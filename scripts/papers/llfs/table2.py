@@ -10,7 +10,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.svm import SVC
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.llfs.estimator import LLFS
 from convexfs.methods.logo.estimator import Logo
 from papers.baselines import selector
@@ -28,6 +27,7 @@ from papers.llfs.splits import (
     rows_drawn,
     z_scores,
 )
+from papers.measurements import Numbers
 from papers.splits import least_of_means
 
 #: The paper's kernel is MATLAB's as it comes, exp(-|x - z|^2); the other knows the spread.

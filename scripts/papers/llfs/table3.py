@@ -5,10 +5,10 @@ from functools import partial
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import LogisticRegression
 
-from convexfs.batch.measurements import Numbers
 from papers.experiment import Case, Column, Experiment, Table, Variant
 from papers.llfs.splits import SOURCES, budgets, coarse, parts
 from papers.llfs.table2 import error, first_best, ranking
+from papers.measurements import Numbers
 from papers.splits import least_of_means
 
 RANKERS = {"logo": "Logo", "fisher-markov": "FMS", "kpls": "kPLS", "mrmr": "mRMR"}

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.llfs.estimator import LLFS
 from papers.experiment import Case, Column, Experiment, Table, Variant
 from papers.llfs import table2
 from papers.llfs.splits import Parts, budgets, parts, rows_drawn
 from papers.llfs.table2 import KERNELS, error
+from papers.measurements import Numbers
 from papers.splits import least_of_means
 
 

@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.llfs.estimator import LLFS
 from papers.experiment import Case, Column, Experiment, Table, Variant
 from papers.llfs.splits import SOURCES, budgets, parts
+from papers.measurements import Numbers
 from papers.splits import least_of_means
 
 VOTES = {"normalised": "divided by the class sizes (eq. 11)", "raw": "not divided"}

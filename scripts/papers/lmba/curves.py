@@ -8,13 +8,13 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.lmba.estimator import Lmba
 from convexfs.methods.simba.estimator import Simba
 from convexfs.study.outcome_rules import Frame
 from papers.baselines import selector
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.llfs.splits import z_scores
+from papers.measurements import Numbers
 
 FOLDS = 5
 #: Numbers of features tried where there are many.

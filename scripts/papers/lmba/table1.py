@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from convexfs.batch.measurements import Numbers
 from convexfs.data.generators import sign_bits, six_gaussians
 from convexfs.methods.lmba.estimator import Lmba
 from convexfs.methods.relief.estimator import Relief
 from convexfs.methods.simba.estimator import Simba
 from papers.experiment import Case, Column, Experiment, Table, Variant
+from papers.measurements import Numbers
 
 #: Which features are important, counted from 0; the generators put them first.
 SIX = (0, 1, 2, 3, 4, 5)

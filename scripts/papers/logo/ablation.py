@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.logo.estimator import Logo
 from papers.baselines import selector
 from papers.baselines.checks import standardised
@@ -14,6 +13,7 @@ from papers.experiment import Case, Column, Experiment, Table, Variant
 from papers.logo.rankings import readings
 from papers.logo.table2 import MOST_FEATURES, TRIED, prepared
 from papers.logo.table2 import measure as measure_table2
+from papers.measurements import Numbers
 
 #: Widths tried, times the median squared distance of the clean columns.
 RELATIVE_GAMMAS = {"gamma 1/64": 1 / 64, "gamma 1/8": 1 / 8, "gamma 1": 1.0, "gamma 4": 4.0}

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.batch.measurements import Numbers
 from convexfs.errors import ConvexfsWarning
 from convexfs.methods.logo.estimator import Logo
 from convexfs.study.outcome_rules import Frame
 from papers.baselines.checks import standardised
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
+from papers.measurements import Numbers
 from papers.splits import noisy_split
 
 #: Iterations that Figure 5b shows.

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.model_selection import StratifiedKFold
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.irelief.estimator import IRelief
 from convexfs.methods.logo.estimator import Logo
 from convexfs.methods.logo.estimator_cv import LogoCV
@@ -18,6 +17,7 @@ from papers.baselines import selector
 from papers.baselines.checks import standardised
 from papers.experiment import Case, Column, Experiment, Table, Variant, printed
 from papers.logo.rankings import readings
+from papers.measurements import Numbers
 from papers.splits import Split, noisy_split
 from papers.svm import FOLDS, Machine, folds_of, machine_of
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
-from convexfs.batch.measurements import Numbers
 from convexfs.methods.irelief.estimator import IRelief
 from convexfs.methods.lfe.estimator import knn_mistakes
 from convexfs.methods.logo.estimator import Logo
@@ -17,6 +16,7 @@ from convexfs.study.outcome_rules import Frame
 from papers.baselines import selector
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.logo.rankings import prices_of
+from papers.measurements import Numbers
 from papers.splits import unit_scaled
 
 #: Of Logo and I-RELIEF; genes fed to the classifier; its neighbours.

@@ -1,37 +1,14 @@
-"""Sizes as people write them, and failures that name their limit."""
+"""Tasks within a limit on memory, and failures that name it."""
 
 import mmap
 
 import numpy as np
 import pytest
 
-from convexfs.batch.workers import memory_limit, pool
-from convexfs.errors import InputError
+from convexfs.batch.workers import attempts, pool
 
 MEGABYTE = 1_000_000
-held = pytest.mark.skipif(not memory_limit.HOLDS, reason="no memory limit is held here")
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("2GB", 2e9), ("500 mb", 5e8), ("1.5GiB", 1.5 * 2**30), ("4096", 4096), ("1T", 1e12)],
-)
-def test_sizes(text, size):
-    assert memory_limit.parse_size(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1GB", "2XB", "GB", "nan", "inf", "1e400", "9" * 400])
-def test_what_is_no_size(text):
-    with pytest.raises(InputError, match="is no size of memory; write it as 500MB or 2GB"):
-        memory_limit.parse_size(text)
-
-
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [(2 * 10**9, "2 GB"), (1_500_000, "1.5 MB"), (999, "999 B"), (10**13, "10 TB")],
-)
-def test_sizes_are_written_in_words(size, words):
-    assert memory_limit.format_size(size) == words
+held = pytest.mark.skipif(not attempts.HOLDS, reason="no memory limit is held here")
 
 
 def megabytes_taken(count):
@@ -45,7 +22,7 @@ def test_the_limit_is_on_each_task_beyond_what_its_worker_holds():
     assert len(ballast)
     assert [o.value for o in outcomes if o.status == "done"] == [50, 100, 200]
     (failed,) = [o for o in outcomes if o.status == "error"]
-    assert memory_limit.name_limit(failed.failure, 300 * MEGABYTE).startswith(
+    assert attempts.name_limit(failed.failure, 300 * MEGABYTE).startswith(
         "memory limit 300 MB reached ("
     )
 
@@ -70,7 +47,7 @@ def test_this_process_has_no_limit_afterwards():
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with pytest.raises(MemoryError):
-        memory_limit.call_within(100 * MEGABYTE, megabytes_taken, 900)
+        attempts.call_within(100 * MEGABYTE, megabytes_taken, 900)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
@@ -88,11 +65,11 @@ def test_this_process_has_no_limit_afterwards():
     ],
 )
 def test_the_limit_is_named_where_it_was_reached(failure, said):
-    assert memory_limit.name_limit(failure, 2 * 10**9).startswith(said)
-    assert memory_limit.name_limit(failure, None) == failure
+    assert attempts.name_limit(failure, 2 * 10**9).startswith(said)
+    assert attempts.name_limit(failure, None) == failure
 
 
 def test_no_limit_where_the_system_holds_none(monkeypatch):
-    monkeypatch.setattr(memory_limit, "HOLDS", False)
-    assert memory_limit.call_within(1, megabytes_taken, 2) == 2
-    assert memory_limit.name_limit("MemoryError: no", 1) == "MemoryError: no"
+    monkeypatch.setattr(attempts, "HOLDS", False)
+    assert attempts.call_within(1, megabytes_taken, 2) == 2
+    assert attempts.name_limit("MemoryError: no", 1) == "MemoryError: no"

@@ -14,6 +14,7 @@ from convexfs.errors import InputError
         ("2GiB", 2 * 2**30),
         ("1024", 1024),
         ("10b", 10),
+        ("1T", 1e12),
         (123, 123),
         (1e6, 1e6),
     ],
@@ -22,9 +23,27 @@ def test_sizes_as_people_write_them(asked, expected):
     assert read_limit(asked).bytes == expected
 
 
-@pytest.mark.parametrize("asked", ["", "GB", "-1GB", "four", "1e9", "4 GB of it", "0", 0, -5, True])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "",
+        "GB",
+        "-1GB",
+        "2XB",
+        "1iB",
+        "four",
+        "inf",
+        "1e9",
+        "9" * 400,
+        "4 GB of it",
+        "0",
+        0,
+        -5,
+        True,
+    ],
+)
 def test_sizes_that_are_none(asked):
-    with pytest.raises(InputError, match=r"size such as 4GB|at least 1"):
+    with pytest.raises(InputError, match=r"a read limit is a size such as 4GB|at least 1"):
         read_limit(asked)
 
 

@@ -1,9 +1,9 @@
-"""Measurements: tasks of others that return plain numbers, run and kept as those of a batch are.
+"""Measurements: tasks that return plain numbers, run and stored as those of a batch are.
 
-Whoever defines them gives the function that does one; they are resumable, go to any executor,
-and a folder has them in the tables of every run: a row of ``tasks`` each, and a row of
-``solutions`` for each number, its name as ``label`` and its value as ``objective``; of several
-numbers under one name the array is the ``primal``.
+Whoever defines them gives the function that does one. They are resumable and go to any executor.
+A folder has them in the tables of every run: a row of ``tasks`` each, and a row of ``solutions``
+for each number, its name as ``label`` and its value as ``objective``. Several numbers under one
+name are the array ``primal``. :func:`convexfs.batch.run_results.read_measurements` reads them.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+import convexfs
 from convexfs.batch.code_hash import code_sha256
 from convexfs.batch.problem_files.base import canonical
 from convexfs.batch.run import Progress, describe_environment, print_into_the_log, record, resume
-from convexfs.batch.store.store import LOG, Store, unpack
+from convexfs.batch.store.store import LOG, Store
 from convexfs.batch.tasks import Result, versions
 from convexfs.batch.workers import pool
 from convexfs.batch.workers.run_log import run_log
@@ -70,7 +70,7 @@ def measurement(
 ) -> Measurement:
     """Return the measurement with these fields; ``code`` is a hash of the measuring code."""
     fields["settings"] = canonical(settings)
-    package = code_sha256(Path(__file__).parents[1])
+    package = code_sha256(Path(convexfs.__file__).parent)
     content = {**fields, "code": [code, package], "versions": versions()}
     key = hashlib.sha256(canonical(content).encode()).hexdigest()
     return Measurement(key=key, spec=spec, data_dir=data_dir, **fields)
@@ -113,39 +113,3 @@ def _measured(work: Callable[[Measurement], Numbers], task: Measurement) -> Resu
         several = {} if np.ndim(value) == 0 else {"primal": {"values": np.asarray(value)}}
         rows.append({"step": step, "label": name, **(several or {"objective": float(value)})})  # type: ignore[arg-type]
     return Result({"status": MEASURED, "failure": ""}, tuple(rows))
-
-
-def are_measurements(tasks: Any) -> bool:
-    """Return whether a store's table of tasks holds measurements."""
-    return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
-
-
-def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
-    """Return the latest stored numbers of these keys, or of all keys.
-
-    Returns
-    -------
-    DataFrame
-        Columns data, method, run, measure, position and value; a single number has the
-        position 0, and so has the first of several under one name.
-    """
-    with Store.read(folder) as store:
-        tasks, numbers = store.tasks(), store.solutions()
-    told: Any = tasks[tasks["status"] == MEASURED]
-    if keys is None:
-        told = told.sort_values("finished_utc", kind="stable")
-        told = told.drop_duplicates(["problem", "data", "method", "repeat"], keep="last")
-    else:
-        told = told[told["key"].isin(list(keys))]
-    told = told[["key", "data", "method", "repeat"]]
-    told = told.merge(numbers[["key", "step", "label", "objective", "primal"]], on="key")
-    rows = [
-        (row.data, row.method, int(row.repeat), row.label, position, float(value))
-        for row in told.itertuples()
-        for position, value in enumerate(_values(row))
-    ]
-    return pd.DataFrame(rows, columns=["data", "method", "run", "measure", "position", "value"])
-
-
-def _values(row: Any) -> Sequence[float]:
-    return [row.objective] if row.primal is None else unpack(row.primal)["values"].tolist()

@@ -11,7 +11,7 @@ from tests.batch.problem_texts import TROUBLE
 #: What a worker does that has nothing but a task, and what its packages load meanwhile.
 WORKER = """
 import pickle, sys
-from convexfs.batch.workers.warm_up import prepare
+from convexfs.batch.preparation import prepare
 from convexfs.batch.tasks import DATASETS, do
 
 task = pickle.load(sys.stdin.buffer)

@@ -1,7 +1,13 @@
-"""Import and compile what tasks need, before workers start."""
+"""Work before the tasks of a run: problem files are stated, and what tasks need is loaded.
+
+The mathematics of a problem file is kept with the results that were computed from it. Whoever
+reads a run later, perhaps one that somebody else has sent, sees what was solved without running
+anything that lies in its folder.
+"""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -9,12 +15,61 @@ import numpy as np
 
 from convexfs.batch.problem_files.base import printed_aside
 from convexfs.batch.problem_files.load import load_problem_file
-from convexfs.batch.problem_files.statements import StatementTask
-from convexfs.batch.tasks import Task, dataset_of, first_numbers
+from convexfs.batch.tasks import Task, dataset_of, first_numbers, first_problem
 from convexfs.errors import InputError, ProblemFileError
 from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.formulation import OWN
 from convexfs.methods.base.solve_step import solve_step, stated
+
+
+@dataclass(frozen=True)
+class StatementTask:
+    """A problem file to be stated, on the data and grid point of a task."""
+
+    task: Task
+
+
+def pending_statements(tasks: Iterable[Task], known: Iterable[str]) -> list[StatementTask]:
+    """Return the problem files of some tasks, each once, without those known by their hash."""
+    firsts: dict[str, Task] = {}
+    for task in tasks:
+        if task.problem_file:
+            firsts.setdefault(task.problem_sha256, task)
+    return [StatementTask(task) for sha256, task in firsts.items() if sha256 not in set(known)]
+
+
+def run_or_render(work: Callable[[Task], Any], what: Task | StatementTask) -> Any:
+    """Do a task, or state a problem file."""
+    return render_statement(what.task) if isinstance(what, StatementTask) else work(what)
+
+
+def render_statement(task: Task) -> dict[str, Any]:
+    """Return size and statement of the first convex problem of a task."""
+    from convexfs.inspection import show
+
+    problem = load_problem_file(task.problem_file, task.problem_sha256)
+    values, hyper = first_numbers(task, problem)
+    seen = show(stated(problem.formulation, {**values, **hyper}, problem.build), values)
+    return {
+        "variables": int(seen.problem.size_metrics.num_scalar_variables),
+        "constraints": sum(constraint.size for constraint in seen.problem.constraints),
+        "text": seen.text,
+        "latex": seen.latex,
+        "mathml": seen.mathml,
+    }
+
+
+def file_row(task: Task) -> dict[str, Any]:
+    """Return the facts about a task's problem file that need no problem to be built."""
+    problem = load_problem_file(task.problem_file, task.problem_sha256)
+    return {
+        "sha256": problem.sha256,
+        "source": problem.text,
+        "equation": problem.equation,
+        "reference": problem.formulation.reference,
+        "data": task.data,
+        "hyper": task.hyper,
+    }
 
 
 def warm_up(formulations: Iterable[str]) -> None:
@@ -44,7 +99,7 @@ def state_custom_problems(tasks: Iterable[Task]) -> None:
         file = load_problem_file(task.problem_file, task.problem_sha256)
         try:
             with printed_aside():
-                problem = stated(OWN, first_numbers(task, file)[1], file.build)
+                problem = first_problem(task, file)
             _check_convex(problem)
         except InputError as error:
             raise ProblemFileError(f"{file.path}: {error}") from error

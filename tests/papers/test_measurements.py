@@ -1,6 +1,8 @@
 """Tasks of others that return plain numbers."""
 
-from convexfs.batch.measurements import measurement, read_measurements, run_measurements
+from papers.measurements import measurement, run_measurements
+
+from convexfs.batch.run_results import read_measurements
 
 
 def task(run, code="code"):

@@ -20,7 +20,7 @@ from numba import njit
 from numba.core import config, event
 
 MESSAGE = "Compiling kernels: up to half a minute, once for this installation."
-#: Options of functions that only kernels call: nothing to call them from Python is compiled.
+#: Options of functions that are called by kernels only; no Python wrapper is compiled for them.
 INNER: dict[str, Any] = {"no_cpython_wrapper": True}
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             try:
                 find_cache()
                 return njit(cache=True, **options)(function)
-            except (RuntimeError, OSError):  # numba found no folder; no temporary one either
+            # numba found no cache folder, and no temporary one can be made.
+            except (RuntimeError, OSError):
                 continue
         return njit(**options)(function)
 

@@ -75,7 +75,7 @@ class ConePoint:
 
     @property
     def finite(self) -> bool:
-        """Whether all of both are numbers."""
+        """Return whether all entries of both vectors are finite."""
         import numpy as np
 
         known = [self.x] if self.y is None else [self.x, self.y]
@@ -141,7 +141,7 @@ class Solution:
 
     @property
     def finite(self) -> bool:
-        """Whether all of the point, and its objective, are numbers."""
+        """Return whether the point and its objective are finite."""
         import numpy as np
 
         point = (np.isfinite(np.asarray(value)).all() for value in self.primal.values())
@@ -251,7 +251,7 @@ class Certificate:
 
     @property
     def worst(self) -> float:
-        """The largest residual; NaN if one of them is, or if none was computed."""
+        """Return the largest residual; NaN if one is NaN or none was computed."""
         import numpy as np
 
         parts = (
@@ -354,7 +354,7 @@ _SHOWN_ENTRIES = 6
 
 
 def _summary(value: Any) -> str:
-    """Return a few entries of an array, and its shape if there are more."""
+    """Return the first entries of an array, and its shape if there are more."""
     import numpy as np
 
     entries = np.ravel(np.asarray(value))

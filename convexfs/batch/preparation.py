@@ -24,13 +24,13 @@ from convexfs.methods.base.solve_step import solve_step, stated
 
 @dataclass(frozen=True)
 class StatementTask:
-    """A problem file to be stated, on the data and grid point of a task."""
+    """A request to state a problem file, on the data and grid point of a task."""
 
     task: Task
 
 
 def pending_statements(tasks: Iterable[Task], known: Iterable[str]) -> list[StatementTask]:
-    """Return the problem files of some tasks, each once, without those known by their hash."""
+    """Return one statement request per problem file whose hash is not in `known`."""
     firsts: dict[str, Task] = {}
     for task in tasks:
         if task.problem_file:
@@ -39,12 +39,12 @@ def pending_statements(tasks: Iterable[Task], known: Iterable[str]) -> list[Stat
 
 
 def run_or_render(work: Callable[[Task], Any], what: Task | StatementTask) -> Any:
-    """Do a task, or state a problem file."""
+    """Run a task, or state a problem file."""
     return render_statement(what.task) if isinstance(what, StatementTask) else work(what)
 
 
 def render_statement(task: Task) -> dict[str, Any]:
-    """Return size and statement of the first convex problem of a task."""
+    """Return the size and the statement of the first convex problem of a task."""
     from convexfs.inspection import show
 
     problem = load_problem_file(task.problem_file, task.problem_sha256)
@@ -60,7 +60,7 @@ def render_statement(task: Task) -> dict[str, Any]:
 
 
 def file_row(task: Task) -> dict[str, Any]:
-    """Return the facts about a task's problem file that need no problem to be built."""
+    """Return the row about a task's problem file, as far as no problem must be built."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     return {
         "sha256": problem.sha256,

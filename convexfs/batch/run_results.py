@@ -192,12 +192,12 @@ def _arrays(row: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
 
 
 def are_measurements(tasks: Any) -> bool:
-    """Whether a store's table of tasks is of measurements, as those of an experiment are."""
+    """Return whether a store's table of tasks holds measurements."""
     return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
 
 
 def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
-    """Return the numbers of these keys that a folder has, or of all, the last done of each.
+    """Return the latest stored numbers of these keys, or of all keys.
 
     Returns
     -------

@@ -190,7 +190,10 @@ class ConvexOptimum:
         return self._made(UNDECIDED, f"{reason} of its terms, which may be rounding errors")
 
     def _is_feasible_as_stated(self, z: np.ndarray, sizes: dict[int, np.ndarray]) -> bool:
-        """Whether the stated constraints hold at columns z; variables keep their values."""
+        """Return whether the stated constraints hold at columns z.
+
+        The variables keep their values.
+        """
         with values_kept(variable for _, variable in self.convex.variables):
             moved = self.convex.moved_to(self.form, z)
             return moved and violation(self.convex.stated, sizes).value <= self.rules.tol

@@ -160,7 +160,7 @@ def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> C
 
 
 def _better_point(problem: cp.Problem, cost: float) -> float | None:
-    """Return the objective of a point that is feasible and costs less than `cost`, or None."""
+    """Return the objective of a feasible point that costs less than `cost`, or None."""
     with values_kept(problem.variables()):
         return _solved_below(problem, cost)
 

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 SHOWN_FAILURES = 20
 #: Seconds between lines of progress without a terminal, as in a cluster job's log.
 SECONDS_BETWEEN_LINES = 60.0
-#: Exit code of a run that was asked to stop and is to be resumed: EX_TEMPFAIL of sysexits.h.
+#: Exit code of a stopped run that should be resumed: EX_TEMPFAIL of sysexits.h.
 STOPPED = 75
-#: Signals by which schedulers ask for it; Windows has only the first.
+#: Signals by which schedulers ask to stop; Windows has only the first.
 _SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
 
 
@@ -154,7 +154,7 @@ def usable_cores() -> int:
 
 
 def limit_given(text: str | None) -> int | None:
-    """Bytes of a ``--memory-limit``."""
+    """Parse ``--memory-limit`` and return bytes."""
     from convexfs.data.readers.memory_limit import parse_size
 
     return None if text is None else parse_size(text, "a memory limit")
@@ -276,7 +276,7 @@ def _lines(console: Console) -> Any:
 
 
 class Stop(KeyboardInterrupt):
-    """A scheduler asks this process to stop; whatever handles Ctrl-C handles it."""
+    """A scheduler asked this process to stop; it is handled like Ctrl-C."""
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def refuse_missing(values: "np.ndarray", where: str, cure: str) -> None:
     import pandas as pd
 
     if values.dtype.kind == "V":
-        return  # records are never missing, and pandas 2 cannot look into them
+        return  # Records are never missing, and pandas 2 cannot inspect them.
     missing = np.flatnonzero(pd.isna(values))
     if missing.size:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Any
 
 from convexfs.errors import and_more
 
-#: Columns of a terminal.
+#: Width of the terminal.
 WIDTH = 80
 _INDENT = "  "
 _SPECIAL = {
@@ -115,7 +115,7 @@ class Explanation:
         return parts
 
     def to_latex(self) -> str:
-        """Return paragraphs and lists of LaTeX."""
+        """Return LaTeX paragraphs and lists."""
         parts = [rf"\paragraph{{{escape_latex(self.headline)}}}"]
         for section in self.sections:
             items = [
@@ -141,7 +141,7 @@ class Explanation:
 
 
 def escape_latex(text: str) -> str:
-    """Return text from anywhere so that LaTeX shows it, on one line."""
+    """Escape text for LaTeX, on one line."""
     plain = " ".join(str(text).split())
     return "".join(_SPECIAL.get(letter, letter) for letter in plain)
 

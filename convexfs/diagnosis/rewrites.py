@@ -23,7 +23,7 @@ from cvxpy.atoms.quad_over_lin import quad_over_lin
 
 from convexfs.records import values_kept
 
-#: Random points at which values are compared, how many must count, and the largest difference.
+#: Random points to compare at, fewest valid ones, and largest relative difference.
 POINTS, FEWEST, EQUAL = 40, 8, 1e-8
 Rule = Callable[[Any], Any]
 

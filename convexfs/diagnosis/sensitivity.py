@@ -196,7 +196,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 
 
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return between which values the sides of all rows may move."""
+    """Return the range of values within which each row's side may move."""
     free = np.full(form.q.size, np.inf)
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)

@@ -97,7 +97,8 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         X, codes = self._validate(X, y)
         warn_of_scales(X, getattr(self, "feature_names_in_", None))
         with thread_map(self.n_jobs) as map:
-            result = self._result(X, codes, map)
+            watched = self.verbose > 0 or hasattr(self, "_skl_callbacks")
+            result = (self._watched_result if watched else self._result)(X, codes, map)
         for name, value in vars(result).items():
             setattr(self, f"{name}_", value)
         self._remember(X, codes)
@@ -121,15 +122,19 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return validate_queries(X, self._accepts, self)
 
     @with_callbacks
-    def _result(self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any]) -> Any:
+    def _watched_result(self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any]) -> Any:
+        """Run the method, and report its iterations to the terminal and to callbacks."""
         method = type(self)._method
         with reported_fit(self, X, codes) as report:
             watch = joined(narrator(method.__name__, self.verbose), report)
             with heard(method.__module__.rpartition(".")[0], watch):
-                return method(X, codes, self, self._solving(), **self._more(codes, map, watch))
+                return self._result(X, codes, map, watch)
 
-    def _more(self, codes: np.ndarray, map: Callable[..., Any], watch: Any) -> dict[str, Any]:
-        """Return what the method takes beside samples and settings."""
+    def _result(
+        self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any], watch: Any = None
+    ) -> Any:
+        """Run the method, with as much beside samples and settings as it takes."""
+        method = type(self)._method
         offered = {
             "seed": self._seed(),
             "map": map,
@@ -137,8 +142,9 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
             "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
             "permuted": partial(permuted_labels, seed=self._null_seed(), **self._units()),
         }
-        taken = inspect.signature(type(self)._method).parameters
-        return {name: value for name, value in offered.items() if name in taken}
+        taken = inspect.signature(method).parameters
+        more = {name: value for name, value in offered.items() if name in taken}
+        return method(X, codes, self, self._solving(), **more)
 
     def _weights_of(self, number: int, sample_weight: np.ndarray | None) -> Any:
         """Return None; subclasses that accept sample weights override this."""

@@ -13,7 +13,7 @@ from convexfs.neighbors.kernels import distance_sums, nearest
 BLOCK_CELLS = 2_000_000
 #: Rows whose distances are copied below the diagonal at a time.
 _MIRRORED = 128
-#: Rows of a block at least.
+#: Fewest rows of a block.
 _LEAST_ROWS = 16
 #: Size of the panels of distances in a nearest-neighbour search.
 _PANEL = 512
@@ -140,7 +140,7 @@ def _by_rough_distances(
 ) -> np.ndarray | None:
     """Search neighbours by float32 distances; return None if they fail for many rows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # Differences stay what they are; rounding is relative to what is left.
+        # Centring leaves differences unchanged and reduces rounding errors.
         rough = np.empty(X.shape, np.float32)
         np.subtract(X, X.mean(axis=0), out=rough, casting="same_kind")
         sizes = np.abs(rough).sum(axis=1, dtype=np.float64)

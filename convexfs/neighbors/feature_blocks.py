@@ -282,7 +282,7 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
 
 
 def _least_size(signed: np.ndarray, p: np.ndarray, budget: float) -> float:
-    """Return the least power of two to keep: smaller weights add up to at most `budget`.
+    """Return the power of two below which weights may be dropped: they sum to at most `budget`.
 
     Powers are compared, because sorting all pairs takes longer than their sums.
     """

@@ -316,7 +316,7 @@ def _coarse(values: np.ndarray, step: float = 0.01) -> np.ndarray:
 
 
 def _long(data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
-    """Return a table of feature, sample, class and value."""
+    """Return a long table with columns feature, sample, class and value."""
     names, samples = shown_names(data, features), _samples(data, rows)
     rising = np.full(len(rows), f"samples by rising {short(data.target)}")
     classes = rising if data.numeric else data.labels[rows]

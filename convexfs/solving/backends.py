@@ -307,7 +307,7 @@ def _would_do(needs: Needs) -> str:
 
 
 def integer_variants() -> dict[str, str]:
-    """Return solvers that are another one with branching added (GLPK_MI, ECOS_BB), and which."""
+    """Return the solvers that are another one with branching added (GLPK_MI, ECOS_BB)."""
     plain = {
         (row.package, row.cones): name for name, row in BACKENDS.items() if not row.integer_cones
     }

@@ -34,7 +34,7 @@ OBSERVER: ContextVar[Callable[[Any, ConePoint], None] | None] = ContextVar("obse
 DIRECT_CALL: ContextVar[Callable[..., tuple[Any, float, float]] | None] = ContextVar(
     "direct_call", default=None
 )
-#: Where a problem keeps the structure of the program that its solver has kept.
+#: Attribute of a problem with the sparsity structure of its solver's stored program.
 _STRUCTURE = "structure"
 _kept: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
 

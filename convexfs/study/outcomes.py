@@ -102,7 +102,7 @@ def _largest_dimacs(told: Frame) -> Frame:
 
 
 def _skip_integer_variants(frame: Frame) -> None:
-    """Leave mixed-integer variants out where their continuous twins took the same problem."""
+    """Mark mixed-integer variants as skipped if their continuous solver took part."""
     from convexfs.solving.backends import integer_variants
 
     for variant, twin in integer_variants().items():

@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,9 +84,10 @@ def test_changes_of_the_values_are_named(tmp_path):
     counts.assign(status=["ill", "well"] * 12).to_csv(tmp_path / "counts.csv", index=False)
     limits = counts.astype(str).assign(g0=["<5", *counts["g0"][1:]], status=["ill", "well"] * 12)
     limits.to_csv(tmp_path / "limits.csv", index=False)
-    for name, options, part in (
+    cases: list[tuple[str, dict[str, Any], str]] = [
         ("counts", {"normalize": "log1p-cpm"}, "counts are normalised: log(1 + counts per million"),
         ("limits", {"limits": "value"}, "1 cells such as '<5' in column 'g0' are read as"),
-    ):
+    ]
+    for name, options, part in cases:
         file = tmp_path / f"{name}.csv"
         assert part in in_words(convexfs.select(file, target="status", top=3, **options))

@@ -189,18 +189,18 @@ def unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[At
 
 #: Whether this system holds limits on memory.
 HOLDS = sys.platform == "linux"
-#: How libraries say that they were refused memory.
+#: Error messages of libraries that were refused memory.
 _REFUSALS = re.compile(
     r"MemoryError|bad_?alloc|(unable|cannot|can't|failed|could not) (to )?(allocate|alloc\b)"
     r"|out of memory|can't start new thread",
     re.IGNORECASE,
 )
-#: How a process may end that was refused memory and did not expect it.
+#: Exit signals of a process that was refused memory.
 _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 
 def call_within(limit: int, work: Callable[..., Any], *task: Any) -> Any:
-    """Call `work` so that it gets `limit` bytes at most beyond what this process holds now."""
+    """Call `work` with at most `limit` bytes more than this process holds now."""
     if not HOLDS:
         return work(*task)
     import resource
@@ -224,7 +224,7 @@ def held_bytes(what: str) -> int:
 
 
 def name_limit(failure: str, limit: int | None) -> str:
-    """Return a failure's text, with the limit as its cause where that may have been it."""
+    """Return the text of a failure, adding the memory limit if it may be the cause."""
     if limit is None or not HOLDS:
         return failure
     if _REFUSALS.search(failure):

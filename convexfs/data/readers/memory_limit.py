@@ -15,7 +15,7 @@ from pathlib import Path
 from convexfs.errors import InputError, check_number
 
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(?:([KMGT])(I?))?B?\s*", re.IGNORECASE)
-#: Where Linux says how much memory the processes of a container may take together.
+#: Files in which Linux reports the memory limit of a container.
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),

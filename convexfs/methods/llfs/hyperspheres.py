@@ -13,7 +13,7 @@ from convexfs.kernels import compiled
 
 #: Samples that are compared at once.
 BLOCK = 64
-#: Votes that differ by no more are tied.
+#: Votes closer than this are tied.
 VOTE_TIE = 1e-12
 
 #: Loops are written out below, because whole-array statements take numba seconds to compile.

@@ -136,7 +136,7 @@ def _utility_with(base, a, features, pattern, s, lam):
 def _fill_in(
     mask, features, patterns, same, other, base_same, base_other, s, lam, level, max_features
 ):
-    """Put the best feasible pattern of the open features into mask; infinity if none is."""
+    """Write the best feasible pattern of the open features into mask; infinity if none."""
     whole = 0
     for m in range(mask.size):
         whole += mask[m]
@@ -161,7 +161,7 @@ def _fill_in(
 
 @kernel
 def _best_change(mask, same, other, z_same, z_other, s, lam, level, max_features):
-    """Feature to take out, feature to put in (-1: none), and the value after it."""
+    """Return the features to drop and to add (-1: none), and the value after the change."""
     chosen = np.flatnonzero(mask)
     best_out = best_in = -1
     least = _mean_utility(z_same, s, lam)

@@ -13,13 +13,13 @@ import numpy as np
 
 from convexfs.kernels import compiled
 
-#: Features whose terms are summed before they are added to those of others.
+#: Features whose terms are summed before they are added to the total.
 FEATURES = 128
-#: Rows and columns of a tile of distances, which then stays in the L2 cache.
+#: Rows and columns of a tile of distances that stays in the L2 cache.
 _SIDE = 128
-#: Features a sweep: the running sum is loaded and stored once for them.
+#: Features per sweep: the running sum is loaded and stored once per sweep.
 SWEEP = 4
-#: Samples whose values lie in one line of the cache.
+#: Samples whose values fit one cache line.
 _LINE = 8
 #: Features per float32 sum in any order, and float32 numbers per register.
 ROUGH_FEATURES = 512

@@ -165,7 +165,7 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
 def page_html(
     title: str, sections: list[Section], solvers: list[str], version: str, written: str
 ) -> str:
-    """Return the whole page, with everything it needs inside."""
+    """Return the complete page, with all it needs inside."""
     here = files(__package__ or "")
     style = (here / "style.css").read_text(encoding="utf-8")
     scripts = "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS)

@@ -45,7 +45,7 @@ class DANN(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of samples along the components."""
+        """Return the coordinates of samples along the components."""
         check_is_fitted(self)
         return np.asarray(X, dtype=np.float64) @ self.components_.T
 

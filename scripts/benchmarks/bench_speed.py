@@ -122,6 +122,7 @@ def compare(old: Path, cases: list[str], repeats: int) -> None:
 
 
 def compare_peer(repeats: int) -> None:
+    os.environ["NUMBA_NUM_THREADS"] = "1"
     from fast_select import MultiSURF, ReliefF  # pyright: ignore[reportMissingImports]
 
     from convexfs import Relief

@@ -166,23 +166,40 @@ def _print_all(console: Console, rows: "Frame", shift: float) -> None:
     """Print all tables: options of the solvers, results, and failure reasons."""
     from convexfs.study import columns, summary, time_to_accuracy
 
-    title = f"Verdict; means are shifted by {shift:g} s"
-    console.print(table_of(title, summary.summary(rows, shift), columns.SUMMARY))
-    console.print(
-        table_of("Options of each solver", summary.solver_options_table(rows), columns.TOLD)
+    def show(title: str, frame: "Frame", shown: Iterable["Column"]) -> None:
+        table = table_of(title, frame, shown)
+        _print_fitting(console, table)
+
+    show(
+        f"Verdict; means are shifted by {shift:g} s", summary.summary(rows, shift), columns.SUMMARY
     )
+    show("Options of each solver", summary.solver_options_table(rows), columns.TOLD)
     leaders, claims = summary.leaders(rows, shift), summary.wrong_claims(rows)
     if len(leaders):
-        title = "Fastest and most accurate solver of each class"
-        console.print(table_of(title, leaders, columns.LEADERS))
+        show("Fastest and most accurate solver of each class", leaders, columns.LEADERS)
     reached: Frame = time_to_accuracy.time_to_accuracy(rows, shift)
     if reached["solver"].nunique() > 1:
-        title = "Time to a verified accuracy, by any of the settings"
-        console.print(table_of(title, reached, columns.ACHIEVED))
+        show("Time to a verified accuracy, by any of the settings", reached, columns.ACHIEVED)
     if len(claims):
-        console.print(table_of("Wrong claims", summary.claimants(claims), columns.CLAIMANTS))
+        show("Wrong claims", summary.claimants(claims), columns.CLAIMANTS)
     told: Frame = summary.reasons(rows)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
+
+
+def _print_fitting(console: Console, table: Table) -> None:
+    """Print a table, or one paragraph per row if the table would have to break words."""
+    columns = [[str(cell) for cell in (own.header, *own.cells)] for own in table.columns]
+    words = (max(len(word) for cell in own for word in ["", *cell.split()]) for own in columns)
+    if sum(longest + 3 for longest in words) < console.width:
+        console.print(table)
+        return
+    console.print(Text(str(table.title), style="italic"))
+    headings, *rows = zip(*columns, strict=True)
+    pairs = (zip(headings, row, strict=True) for row in rows)
+    texts = ["; ".join(f"{heading} {cell}" for heading, cell in row if cell) for row in pairs]
+    for text in [*texts, str(table.caption or "")]:
+        wrapped = textwrap.wrap(text, console.width - 1, subsequent_indent="  ")
+        console.print(Text("\n".join(wrapped)), highlight=False)
 
 
 def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:

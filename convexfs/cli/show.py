@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ from convexfs.batch.problem_files.base import printed_aside, samples_of
 from convexfs.batch.problem_files.load import FOLDER, ProblemFile, load_problem_file
 from convexfs.batch.tasks import named_in
 from convexfs.cli.options import add_data_options, add_examples
-from convexfs.cli.terminal import write
+from convexfs.cli.terminal import WIDTH, write
 from convexfs.data.dataset import Dataset
 from convexfs.data.specs import load
 from convexfs.data.targets import CLASSES, NUMBERS, require_kind
@@ -182,18 +183,23 @@ def _shown(sources: list[Source], arguments: argparse.Namespace) -> str:
         write_problem(problem, arguments.save)
     if arguments.notation:
         written = str(getattr(seen, arguments.notation)).rstrip("\n")
-        if (
-            arguments.notation == "mathml"
-        ):  # Symbols as numeric entities, which every terminal and page accepts.
+        if arguments.notation == "mathml":
+            # Write symbols as numeric entities, which every terminal and page accepts.
             return written.encode("ascii", "xmlcharrefreplace").decode()
         return written
     chosen = "".join(f", {name}={value}" for name, value in source.grid_point.items())
-    reference = [source.formulation.reference] * bool(source.formulation.reference)
     title = f"{source.name}: {source.equation}" if source.equation else source.name
-    lines = [title, *reference, f"\n{_place(data)}{chosen}:\n", str(seen)]
+    heading = [line for text in (title, source.formulation.reference) for line in _wrapped(text)]
+    lines = [*heading, f"\n{_place(data)}{chosen}:\n", str(seen)]
     if arguments.save is not None:
         lines.append(f"\nwritten: {arguments.save}")
     return "\n".join(lines)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _place(data: Dataset | None) -> str:

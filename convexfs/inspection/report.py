@@ -170,7 +170,7 @@ class Inspection:
             "needs": [self._asked()],
             "solvers": _wrapped(", ".join(ready) or "none"),
             "not these": [line for reason in self._unfit() for line in _wrapped(reason)],
-            "duals": self._dual_lines(),
+            "duals": [line for text in self._dual_lines() for line in _wrapped(text)],
         }
         return "\n".join(
             f"{'' if k else head:<13}{line}"

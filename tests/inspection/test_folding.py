@@ -38,7 +38,8 @@ def test_a_family_of_constraints_is_one_line():
         seen.latex
     )
     assert "tangent 0 .. tangent 6 (7 of inequality, 1 row each, affine <= affine)" in str(seen)
-    assert "tangent 0 .. tangent 6: multiplier of c_k'x + b_k <= t, k = 1..7, one" in str(seen)
+    words = " ".join(str(seen).split())
+    assert "tangent 0 .. tangent 6: multiplier of c_k'x + b_k <= t, k = 1..7, one" in words
     assert list(seen.duals)[:2] == ["tangent 0", "tangent 1"]
     assert seen.text == seen.text
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # Paths are checked before the slow imports.
 #: Width of a terminal, at which sentences are wrapped.
 WIDTH = 80
 #: Most rows of the table; the rest is counted.
-SHOWN_WEIGHTS = 20
+SHOWN_WEIGHTS = 10
 #: Most markers of a class that a table names.
 SHOWN_MARKERS = 8
 #: Length of the longest bar; names of 24 characters then fit 80 columns.

@@ -7,13 +7,8 @@ import numpy as np
 
 from convexfs.estimators.selector import WeightSelector
 from convexfs.methods.base.formulation import parameters
-from convexfs.neighbors.hits_misses import (
-    NeighborOrder,
-    SignedNeighbors,
-    cancelled_sums,
-    margin_vector,
-    signed_neighbors_at,
-)
+from convexfs.neighbors.hits_misses import NeighborOrder, SignedNeighbors, signed_neighbors_at
+from convexfs.neighbors.margins import cancelled_sums, margin_vector
 from convexfs.neighbors.sample_weight import alike_pairs
 from convexfs.neighbors.shadow_columns import (
     Margins,

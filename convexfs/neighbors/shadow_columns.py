@@ -12,14 +12,9 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.sparse import standard_deviation
-from convexfs.neighbors.hits_misses import (
-    SignedNeighbors,
-    all_pairs,
-    cancelled_sums,
-    margin_vector,
-    sample_distances,
-)
+from convexfs.neighbors.hits_misses import SignedNeighbors, all_pairs, sample_distances
 from convexfs.neighbors.kernels import nearest
+from convexfs.neighbors.margins import cancelled_sums, margin_vector
 from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.samples import as_samples, beside, some_rows, spreads
 from convexfs.neighbors.sparse import SparseSamples

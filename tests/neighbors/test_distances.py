@@ -10,8 +10,9 @@ from scipy.spatial.distance import cdist
 
 from convexfs.errors import InputError
 from convexfs.neighbors import distances, hits_misses
-from convexfs.neighbors.hits_misses import SignedNeighbors, all_pairs, margin_vector
+from convexfs.neighbors.hits_misses import SignedNeighbors, all_pairs
 from convexfs.neighbors.kernels import distance_sums, nearest
+from convexfs.neighbors.margins import margin_vector
 
 SEEDS = st.integers(0, 2**32 - 1)
 

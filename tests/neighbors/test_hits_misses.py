@@ -14,10 +14,10 @@ from convexfs.neighbors import distances
 from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
-    margin_vector,
     row_blocks,
     signed_neighbors,
 )
+from convexfs.neighbors.margins import margin_vector
 
 SCIPY_NAMES: dict[str, Any] = {"manhattan": "cityblock", "sqeuclidean": "sqeuclidean"}
 

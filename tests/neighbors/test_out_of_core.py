@@ -5,7 +5,7 @@ import pytest
 
 from convexfs.data.out_of_core import SlicedColumns
 from convexfs.errors import InputError
-from convexfs.neighbors import feature_blocks, hits_misses, out_of_core
+from convexfs.neighbors import feature_blocks, hits_misses, margins, out_of_core
 from tests.data.columns import Slices, genotypes, two_classes
 
 
@@ -27,8 +27,8 @@ def test_neighbours_and_margins_are_those_of_rows(options, miss):
     ours, theirs = both(X, y, miss=miss, **options)
     np.testing.assert_array_equal(ours.index, theirs.index)
     np.testing.assert_array_equal(ours.coefficient, theirs.coefficient)
-    z = hits_misses.margin_vector(SlicedColumns(Slices(X)), ours)
-    expected = hits_misses.margin_vector(X.astype(float), theirs)
+    z = margins.margin_vector(SlicedColumns(Slices(X)), ours)
+    expected = margins.margin_vector(X.astype(float), theirs)
     np.testing.assert_allclose(z, expected, atol=1e-12 * np.abs(expected).max())
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from convexfs.data.sparse import standard_deviation
 from convexfs.methods.irelief.numbers import soft_margin
 from convexfs.neighbors import feature_blocks as passes
-from convexfs.neighbors import hits_misses
+from convexfs.neighbors import hits_misses, margins
 from convexfs.neighbors.samples import as_samples
 from convexfs.neighbors.soft import signed_probabilities
 from convexfs.neighbors.sparse import SparseSamples
@@ -38,8 +38,8 @@ def test_distances_and_relief_margins(seed, density, signs):
         found = thin.row_distances(0, len(dense), power == 2)
         np.testing.assert_allclose(found, expected, atol=1e-12 * max(expected.max(), 1))
         near = hits_misses.signed_neighbors(dense, codes, 3, metric)
-        z = hits_misses.margin_vector(dense, near, metric)
-        found = hits_misses.margin_vector(thin, near, metric)
+        z = margins.margin_vector(dense, near, metric)
+        found = margins.margin_vector(thin, near, metric)
         np.testing.assert_allclose(found, z, atol=1e-12 * max(np.abs(z).max(), 1))
 
 
@@ -109,8 +109,8 @@ def test_constant_columns_have_no_margin():
     samples: Any = SparseSamples(sparse.csr_array(dense))
     codes = np.arange(40) % 2
     near = hits_misses.signed_neighbors(samples, codes, 3)
-    z = hits_misses.margin_vector(samples, near)
-    assert abs(z[2]) <= hits_misses.cancelled_sums(samples)[2]
+    z = margins.margin_vector(samples, near)
+    assert abs(z[2]) <= margins.cancelled_sums(samples)[2]
 
 
 def test_columns_times_and_deviations():

@@ -10,7 +10,8 @@ from convexfs.data.out_of_core import ColumnSource
 from convexfs.errors import check_number
 from convexfs.neighbors import out_of_core
 from convexfs.neighbors.feature_blocks import score_pairs
-from convexfs.neighbors.hits_misses import all_pairs, margin_vector, sample_distances
+from convexfs.neighbors.hits_misses import all_pairs, sample_distances
+from convexfs.neighbors.margins import margin_vector
 from convexfs.neighbors.missing_values import MixedSamples, NeighborLists, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import as_samples

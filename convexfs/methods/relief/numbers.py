@@ -11,15 +11,14 @@ from convexfs.neighbors.hits_misses import (
     NeighborOrder,
     SignedNeighbors,
     all_pairs,
-    cancelled_sums,
     check_neighbors,
     is_radius,
     is_share,
-    margin_vector,
     sample_distances,
     signed_neighbors,
     signed_neighbors_at,
 )
+from convexfs.neighbors.margins import cancelled_sums, margin_vector
 from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights, alike_pairs, counted_neighbors
 from convexfs.neighbors.shadow_columns import shadow_margins

@@ -10,12 +10,11 @@ from convexfs.neighbors.feature_blocks import exact_scores, score_pairs
 from convexfs.neighbors.hits_misses import (
     SignedNeighbors,
     all_pairs,
-    cancelled_sums,
-    margin_vector,
     nearest,
     nearest_at,
     sample_distances,
 )
+from convexfs.neighbors.margins import cancelled_sums, margin_vector
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.regression import (
     check_difference,

@@ -3,7 +3,8 @@ import pytest
 
 from convexfs import load
 from convexfs.methods.lfe.numbers import signed_laplacian, signed_scatter
-from convexfs.neighbors.hits_misses import margin_vector, signed_neighbors
+from convexfs.neighbors.hits_misses import signed_neighbors
+from convexfs.neighbors.margins import margin_vector
 
 
 @pytest.mark.parametrize("miss", ["nearest", "prior"])

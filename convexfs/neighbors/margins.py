@@ -1,0 +1,101 @@
+"""RELIEF's margins: signed sums of differences between samples and their neighbours."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from convexfs.data.out_of_core import ColumnSource
+from convexfs.neighbors import out_of_core
+from convexfs.neighbors.distances import row_blocks
+from convexfs.neighbors.hits_misses import SignedNeighbors
+from convexfs.neighbors.kernels import nearest as kernels
+from convexfs.neighbors.kernels.sparse_sums import fill_upper
+from convexfs.neighbors.missing_values import MixedSamples, NeighborLists
+from convexfs.neighbors.samples import as_samples, spreads
+from convexfs.neighbors.sparse import SparseSamples
+
+#: Relative rounding error of one term of a margin.
+_ROUNDING = 1e-15
+
+
+def margin_vector(
+    X: Any,
+    neighbors: SignedNeighbors,
+    metric: str = "manhattan",
+    map: Callable[..., Any] = map,
+) -> np.ndarray:
+    """Return ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, elementwise (LFE eq. 4).
+
+    With ``metric="sqeuclidean"`` differences are squared.
+    """
+    if isinstance(X, ColumnSource):
+        return out_of_core.margin_vector(X, neighbors.index, neighbors.coefficient, map)
+    if isinstance(X, MixedSamples):
+        n = len(X)
+        lists = NeighborLists.of(
+            neighbors.coefficient.reshape(n, -1), neighbors.index.reshape(n, -1)
+        )
+        return X.margin_sum(lists, map)
+    X = as_samples(X)
+    squared = metric == "sqeuclidean"
+    if isinstance(X, SparseSamples):
+        return _sparse_margin(X, neighbors, squared, map)
+    return _dense_margin(X, _merged_pairs(neighbors), squared, map)
+
+
+def _dense_margin(
+    X: np.ndarray, pairs: tuple[np.ndarray, ...], squared: bool, map: Callable[..., Any]
+) -> np.ndarray:
+    starts, stops, *listed = pairs
+
+    def partial(block: tuple[int, int]) -> np.ndarray:
+        rows, z = slice(*block), np.zeros(X.shape[1])
+        places = starts[rows].copy()
+        kernels.add_pair_differences(
+            X, block[0], starts[rows], stops[rows], *listed, squared or None, places, z
+        )
+        return z
+
+    return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
+
+
+def _sparse_margin(
+    X: SparseSamples, neighbors: SignedNeighbors, squared: bool, map: Callable[..., Any]
+) -> np.ndarray:
+    """Sum over lists of neighbours or, if these are long, over pairs of nonzeros by column."""
+    full, tile, thin = X.split
+    listed = np.count_nonzero(neighbors.coefficient) * (thin.size / len(X))
+    if not squared and listed > thin.matrix_work:
+        z, pairs = np.empty(X.shape[1]), _merged_pairs(neighbors)
+        z[full] = _dense_margin(tile, pairs, squared, map)
+        z[~full] = thin.scores(fill_upper(*pairs), map)
+        return z
+
+    def partial(block: tuple[int, int]) -> np.ndarray:
+        rows = slice(*block)
+        # The index array of all pairs is one broadcast row.
+        index = np.ascontiguousarray(neighbors.index[rows])
+        coefficient = np.ascontiguousarray(neighbors.coefficient[rows])
+        return X.signed_difference_sum(block[0], index, coefficient, squared)
+
+    return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)
+
+
+def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
+    """Add the weights of (n, i) and (i, n), whose differences are the same."""
+    index, coefficient = neighbors.index, neighbors.coefficient
+    if neighbors.is_dense:
+        n = len(index)
+        # Row n has room for all later samples.
+        starts = np.arange(n) * np.arange(2 * n - 1, n - 1, -1) // 2
+        room = n * (n - 1) // 2
+        pairs = starts, starts.copy(), np.empty(room, np.int32), np.empty(room)
+        kernels.merge_all(coefficient[:, 0], *pairs)
+        return pairs
+    return kernels.merge_lists(np.ascontiguousarray(index), np.ascontiguousarray(coefficient))
+
+
+def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
+    """Return each feature's rounding error of margins; smaller margins count as 0."""
+    return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)

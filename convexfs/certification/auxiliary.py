@@ -63,7 +63,7 @@ class Budget:
         return Budget.of(share * self.left)
 
     def check(self) -> None:
-        """Raise Stopped if nothing is left."""
+        """Raise Stopped if the budget of CPU time is used up."""
         if self.left <= 0:
             raise Stopped
 

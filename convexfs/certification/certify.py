@@ -43,7 +43,7 @@ from convexfs.records import (
 
 #: A certificate accepts residuals up to this multiple of the tolerance the solver was given.
 SLACK = 10.0
-#: Largest residual accepted if the solver was given no tolerance.
+#: Largest residual accepted if neither a tolerance nor a Solution is passed.
 TOLERANCE = 1e-5
 #: Default limit on the nodes of branch and bound.
 NODES = 4000

@@ -299,7 +299,7 @@ def differs_at_random(convex: ConvexForm, form: StandardForm) -> bool:
 def _set_random(
     variable: cp.Variable, own: cp.Variable, draw: np.random.Generator, logarithmic: bool
 ) -> None:
-    """Give a stated variable a random value of its size, in the domain of its attributes."""
+    """Assign `own` a random value of the magnitude of its current one, projected on its domain."""
     size = float(np.abs(value_of(own)).max(initial=0.0)) or 1.0
     value: Any = draw.normal(size=variable.shape)
     value = np.exp(value) if logarithmic else size * value

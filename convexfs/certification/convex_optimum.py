@@ -339,7 +339,7 @@ class ConvexOptimum:
         return self._made(UNDECIDED, reason, **fields | known)
 
     def _where(self, proof: OptimalityProof) -> tuple[str, ...]:
-        """Return the names of the columns that weaken the dual bound most."""
+        """Return sentences about up to three columns that weaken the dual bound most."""
         if proof.last is None:
             return ()
         loss, left = proof.last[0].loss, proof.eliminated

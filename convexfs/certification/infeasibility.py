@@ -52,7 +52,7 @@ def infeasible(problem: cp.Problem, tol: float, nodes: int, budget: Budget) -> C
 
 
 def certificate(tol: float, verdict: str, by: str = "", **fields: object) -> Certificate:
-    """Return a certificate of infeasibility."""
+    """Return a certificate of the claim that a problem is infeasible, with the given verdict."""
     gap = 0.0 if verdict == PROVEN else None
     return Certificate(
         0.0, None, None, gap, tol, CONTRADICTION,

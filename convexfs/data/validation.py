@@ -223,7 +223,7 @@ def as_pandas(X: Any) -> Any:
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
-    """Return classes as a sortable array without missing values.
+    """Return class labels as a sortable array; raise if one is missing.
 
     Raises
     ------

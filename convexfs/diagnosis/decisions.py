@@ -154,7 +154,7 @@ def multipliers_with_bounds(
 
 
 def bound_row(program: LinearProgram, column: int, below: bool) -> int | None:
-    """Return the row that is the lower or upper bound of a column."""
+    """Return a row that states the lower or upper bound of a column; None if no row does."""
     form, by_column = program.form, _by_column(program.form)
     limit = program.lower[column] if below else program.upper[column]
     for row in by_column.indices[by_column.indptr[column] : by_column.indptr[column + 1]]:

@@ -80,7 +80,7 @@ def least_relaxation(program: OwnedProgram, names: Names, budget: Budget) -> Rel
 
 
 def _soft_row(program: OwnedProgram, member: Member) -> int | None:
-    """Return the row whose constant is raised to relax a member."""
+    """Return the row whose constant is raised to relax a member; None if it is never relaxed."""
     if member.part.kind != CONSTRAINT:
         return None
     row = int(member.own[0])

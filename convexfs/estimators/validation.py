@@ -212,7 +212,7 @@ def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
 def _usable(
     X: Any, accepts: Accepts, estimator: Any, categorical: np.ndarray
 ) -> tuple[Any, np.ndarray]:
-    """Convert numbers to what the method accepts, and return a mask of constant columns."""
+    """Check X and convert it to samples the method can use; also return the constant columns."""
     names = getattr(estimator, "feature_names_in_", None)
     if issparse(X):
         check_sparse_finite(X, "Input X", names)

@@ -120,7 +120,7 @@ class Errors(Protocol):
         ...
 
     def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
-        """Return a 95 % interval of an error that assumes independent samples."""
+        """Return a 95 % interval for `error` (independent samples), or `error` twice."""
         ...
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:

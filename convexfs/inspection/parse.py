@@ -281,7 +281,7 @@ class _Folder:
         return tree.sum_of(node.shape, terms)
 
     def runs(self, things: Iterable[Any], node_of: Callable[[Any], Node]) -> list[list[Any]]:
-        """Group neighbours that are similar but not equal, if there are many."""
+        """Group FEWEST or more neighbours that differ only in constants; others stay single."""
         runs: list[list[Any]] = []
         for _, alike in groupby(things, lambda thing: self._likeness(node_of(thing))):
             run = list(alike)

@@ -16,7 +16,7 @@ _SCALES_APART = 100.0
 
 
 def as_samples(X: Any) -> Any:
-    """Return samples as a C-contiguous float64 matrix; other kinds of samples stay as they are."""
+    """Return dense arrays as C-contiguous float64, sparse as SparseSamples, samples unchanged."""
     if isinstance(X, MixedSamples | SparseSamples | ColumnSource):
         return X
     return SparseSamples(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)

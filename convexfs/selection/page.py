@@ -142,7 +142,7 @@ def _asked(selection: Selection) -> Iterator[tuple[str, Any]]:
 
 
 def _missing(data: Dataset) -> str:
-    """Describe how many values are missing, for methods that accept missing values."""
+    """Return how many values are missing, in words; "" if none is or the data are sparse."""
     holes = 0 if data.is_sparse else int(np.isnan(data.X).sum())
     return f"{holes:,} of {data.X.size:,} values ({holes / data.X.size:.2g})" if holes else ""
 

@@ -34,7 +34,7 @@ class Measured:
 
 @contextmanager
 def measured_errors() -> Iterator[Measured]:
-    """Measure the errors of all points that solvers return inside the block."""
+    """Measure the DIMACS errors of points that solvers return inside the block; keep the last."""
     measured = Measured()
 
     def observe(program: Any, point: ConePoint) -> None:

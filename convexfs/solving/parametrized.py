@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Places:
-    """The positions of parameters in one array of the compiled program."""
+    """Entries of one compiled array that depend on parameters: offset + scale * parameter."""
 
     array: str
     entries: np.ndarray

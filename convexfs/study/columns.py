@@ -199,7 +199,7 @@ ROWS = (
     Column("charged_seconds", "seconds", "of the solve; if the task is not solved, the time "
            "limit or, without one, the longest of the run", on=On.DEMAND),
 )
-#: Columns that compare local optima of solvers, point by point, with the best of the others.
+#: Columns that count the points at which a solver's U1 equals, beats or misses that of others.
 POINTS = (
     DATA, Column("hyper", "code", label="hyper-parameters"),
     Column("tol", "residual", "", "accuracy"), SOLVER, Column("points", "count"),

@@ -146,7 +146,7 @@ def compare_problems(
 
 
 def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return the record that is needed to repeat a study."""
+    """Return files with their digests, plan, reading options and command, to repeat a study."""
     files = [
         {"path": str(own.path), "sha256": own.sha256, "data": list(own.data)} for own in problems
     ]

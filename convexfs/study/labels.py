@@ -48,7 +48,7 @@ def solvers(frame: Frame) -> Frame:
 
 @cache
 def words(options: str) -> str:
-    """Format a JSON object as short words; nested names are joined."""
+    """Format a JSON object as ``name=value`` words; nested names are joined by dots."""
     return " ".join(_words(json.loads(options)))
 
 
@@ -63,7 +63,7 @@ def _words(options: dict[str, Any], inside: str = "") -> list[str]:
 
 
 def problem_classes(frame: Frame) -> Frame:
-    """Return the class of each problem, by its largest cone.
+    """Return each row's problem class, such as SOCP or MISDP: its most general cone, and integers.
 
     Tasks that were cut short have no note of it: another task of the instance has, or else
     the formulation as printed.

@@ -372,7 +372,7 @@ def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> 
 
 
 def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
-    """Yield sets of instances of one class, with the solvers that take all of them."""
+    """Yield scopes (all, or the native, instances of a class) and outcomes of their solvers."""
     tried = outcomes[outcomes["outcome"] != SKIPPED]
     for (settings, name), group in tried.groupby(["settings", "problem_class"]):
         sets = group.groupby("solver")["instance"].agg(frozenset)

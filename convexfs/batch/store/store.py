@@ -58,7 +58,7 @@ DTYPES |= {"BOOLEAN": "boolean", "JSON": "string"}
 
 
 class Store(AbstractContextManager["Store"]):
-    """The results of one run, open for writing.
+    """The results of one run: open and locked for writing, or by :meth:`read` for reading only.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from convexfs.certification.rigorous.rounding import (
     matrix_products,
 )
 
-#: If a correction's norm is at most this, the multipliers surely stay in their cones.
+#: Larger corrections are not tested for whether the multipliers surely stay in their cones.
 LARGEST_ETA = 0.45
 #: Matrices larger than this get an estimate of their lowest eigenvalue instead of an eigensolver.
 ITERATED = 100

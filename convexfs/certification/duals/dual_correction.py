@@ -38,7 +38,7 @@ from convexfs.certification.rigorous.rounding import EPSILON
 STEPS = 6
 #: Largest number of columns whose reduced costs are corrected.
 MOST_COLUMNS = 6_000
-#: Reduced costs below this share of their terms get at most two corrections.
+#: After two corrections, a bound for costs changed by up to this share of their terms is enough.
 LAST_BITS = 2.0**-50
 #: Corrections aim at reduced costs this share of their terms away from 0, on the safe side.
 MARGIN = 1e-6

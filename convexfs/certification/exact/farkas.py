@@ -44,7 +44,7 @@ def contradicts_exactly(program: LinearProgram, ray: np.ndarray) -> bool:
 
 
 def _cancelling(matrix: Any, given: np.ndarray) -> list[Any] | None:
-    """Return rational multipliers near `given` whose combination of rows is exactly 0."""
+    """Return rational y near `given` with y'matrix = 0 exactly; None if too large or only y = 0."""
     dense = matrix.toarray()
     dense = dense[:, np.abs(dense).sum(axis=0) > 0]
     y = rationals(given)

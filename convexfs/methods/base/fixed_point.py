@@ -111,7 +111,7 @@ def best_of_starts(
     tol: float,
     until: float = np.inf,
 ) -> Any:
-    """Return the result of least objective, proven ones first; ``starts`` lists all.
+    """Fit from each start; return the one of least objective, proven first; ``starts`` lists all.
 
     No start is begun after `until`, by ``time.perf_counter``, but the first.
     """

@@ -162,7 +162,7 @@ class Formulation:
 
     @property
     def tasks(self) -> Any:
-        """Return the module with the method's own tasks."""
+        """Return the method's module ``tasks``, which defines its batch tasks; None without one."""
         return _file(self.home, "tasks")
 
     @property

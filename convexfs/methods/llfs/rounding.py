@@ -87,7 +87,7 @@ def swap_search(
     level: float,
     max_features: int,
 ) -> tuple[np.ndarray, float]:
-    """Add, drop or swap features, best change first, while the value falls."""
+    """Make the best addition, removal or swap while U1 falls; return the mask and U1."""
     mask = mask.copy()
     value = np.inf
     while True:

@@ -29,7 +29,7 @@ def utility_slope(z: np.ndarray, s: float, lam: float) -> np.ndarray:
 
 
 def mean_utility(a: np.ndarray, f: np.ndarray, s: float, lam: float) -> float:
-    """Return U at f: the mean of G over the rows of distances `a`, times f."""
+    """Return U(f), the mean of ``G(a_j' f)`` over the rows ``a_j`` of `a`."""
     return float(utility(a @ f, s, lam).mean())
 
 

@@ -86,7 +86,7 @@ def lmnn(
 
 
 def lmnn_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far M is from psd, relative to its size, and xi from the losses."""
+    """Return the largest violation: M not psd (relative), or xi below the hinge losses or 0."""
     M, xi = np.asarray(primal["M"]), np.asarray(primal["xi"])
     eigenvalues = np.linalg.eigvalsh(M)
     outside = -eigenvalues[0] / max(1.0, eigenvalues[-1])

@@ -7,7 +7,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_number
 
-#: Rounding error of a share of pairs.
+#: Rounding error of a number of pairs that is computed from a share.
 _ROUNDING = 1e-9
 
 

@@ -227,7 +227,7 @@ class PointUtilities:
         return [*([] if own is None else [own]), self.towards(f, goal, eps)]
 
     def price(self, place: Place, slope: np.ndarray, eps: float) -> Price:
-        """Bound the gain of a step at `place` with its own tangent of U2, without solving."""
+        """Bound the gain of a step from `place`, with U2 replaced by its tangent at `place`."""
         f, g2 = place.f, place.g2
         priced = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
         gain = max(float(slope @ f) - priced.bound, 0.0)

@@ -262,7 +262,8 @@ def _unseen() -> dict[str, Design]:
         "unseen: iris + t(2)": lambda r: _table_beside(load_iris, r.standard_t(2, (150, 40))),
         "unseen: answers 1 to 5": _survey,
         "unseen: neighbouring columns alike": _neighbouring_columns,
-        "unseen: counts of genes": _gene_counts,
+        "unseen: counts of genes, shares of all (related)": lambda r: _gene_counts(r, 0),
+        "unseen: counts of genes": lambda r: _gene_counts(r, 20),
         "unseen: rows of other size": lambda r: without_signal(
             r.normal(size=(100, 200)) * np.exp(0.7 * r.normal(size=(100, 1))), labels(70, 30)
         ),
@@ -315,12 +316,17 @@ def _neighbouring_columns(rng: Rng) -> Sample:
     return shifted(X, labels(80, 40), 30, 2.0)
 
 
-def _gene_counts(rng: Rng) -> Sample:
-    """Overdispersed counts at other depths, as logarithms of shares; 20 of 400 related."""
+def _gene_counts(rng: Rng, begin: int) -> Sample:
+    """Overdispersed counts at other depths, as logarithms of shares; 20 of 400 related.
+
+    Shares are of the sums from gene `begin` on. Shares of all genes fall where related ones rise,
+    so that they relate every gene to the class.
+    """
     y = labels(50, 30)
     rate = rng.gamma(1.0, 20.0, size=400) * np.where(first(20, 400) & (y[:, None] > 0), 2.5, 1.0)
     counts = rng.poisson(rate * rng.gamma(4.0, 0.25, (80, 400)) * rng.gamma(8.0, 0.125, (80, 1)))
-    return Sample(scaled(np.log1p(1e4 * counts / counts.sum(1)[:, None])), y, first(20, 400))
+    shares = counts / counts[:, begin:].sum(axis=1)[:, None]
+    return Sample(scaled(np.log1p(1e4 * shares)), y, first(20, 400))
 
 
 def _six_classes(rng: Rng) -> Sample:

@@ -94,7 +94,7 @@ def test_select_prints_a_table_with_a_certificate(run):
     assert "5 of 30 features" in out
     assert "certificate        proven" in out
     assert "worst radius" in out
-    assert "and 10 more" in out
+    assert "and 20 more" in out
 
 
 def test_select_as_json_has_every_weight(run):

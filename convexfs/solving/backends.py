@@ -54,7 +54,7 @@ _ROWS = (
     ),
     Backend(
         "HIGHS", "highspy", "MIT", _QUADRATIC, _LINEAR,
-        tolerances=("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
+        tolerances=("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_rel_gap"),
         translate=lambda tol: max(tol, 1e-10), limit=same_value("time_limit"),
         always={"threads": 1}, warm=POINT, extra="", tested=True,
         weak=frozenset({QP}),
@@ -142,7 +142,8 @@ _ROWS = (
     ),
     Backend(
         "ECOS_BB", "ecos", "GPL-3.0", _CONIC | {EXPONENTIAL}, _CONIC | {EXPONENTIAL},
-        tolerances=("abstol", "reltol", "feastol"), translate=tighten(), extra="", tested=True,
+        tolerances=("abstol", "reltol", "feastol", "mi_rel_eps"), translate=tighten(), extra="",
+        tested=True,
         faults=("has no time limit",),
     ),
     Backend("CBC", "cylp", "EPL-2.0", _LINEAR, _LINEAR, limit=same_value("maximumSeconds"),

@@ -1,6 +1,6 @@
 """Write the numbers of the solver study on public instances into its page.
 
-    convexfs compare --set all --instances DIR --sample 6 --seed 33 --no-default \
+    convexfs compare --set all --instances DIR --sample 6 --seed 2026 --no-default \
         --tol 1e-3,1e-6 --repeats 1 --time-limit 10 --out runs/study
     python scripts/benchmarks/solver_study.py runs/study   # export, then tables of the page
     python scripts/benchmarks/solver_study.py              # tables of the page from the export

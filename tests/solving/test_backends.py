@@ -73,6 +73,11 @@ def test_one_tolerance_and_one_limit_translate_for_every_solver():
         assert ("7" in str(limit)) == (row.limit is not None)
 
 
+@pytest.mark.parametrize(("name", "option"), [("HIGHS", "mip_rel_gap"), ("ECOS_BB", "mi_rel_eps")])
+def test_an_accuracy_is_also_the_gap_of_integer_problems(name, option):
+    assert BACKENDS[name].options(1e-6)[option] <= 1e-6
+
+
 def test_every_open_solver_of_the_extra_is_tested():
     for row in BACKENDS.values():
         assert row.tested == (row.extra is not None), row.name

@@ -114,7 +114,7 @@ SUMMARY = (
 #: Columns of the solver options: one row per solver and settings.
 TOLD = (
     SETTINGS, SOLVER, Column("solver_version", label="version"),
-    Column("told", "long", "options by the solver's own names; empty: its defaults"),
+    Column("told", "long", "by the solver's own names; nothing: its defaults", label="options"),
     Column("tasks", "count"),
 )
 #: Columns of time to accuracy: one row per solver and verified accuracy.
@@ -187,7 +187,7 @@ ROWS = (
     Column("published", "text", "its published optimum or status", on=On.DEMAND),
     Column("interface", "text", "empty: cvxpy's; direct: the solver's own; or its environment",
            on=On.DEMAND),
-    Column("told", "code", "options by the solver's own names", on=On.DEMAND),
+    Column("told", "code", "options by the solver's own names", label="options", on=On.DEMAND),
     Column("solve_cpu_seconds", "seconds", "processor time of solve seconds", on=On.DEMAND),
     Column("clock_seconds", "seconds", "by the solver's own clock, if it has one", on=On.DEMAND),
     Column("setup_seconds", "seconds", "of them, as the solver says itself", on=On.DEMAND),

@@ -31,6 +31,8 @@ ITERATIONS = 300
 EQUILIBRATIONS = 12
 #: Rays are searched for in a box of this half-width, in units of the columns.
 LONGEST_RAY = 1e4
+#: Clarabel takes more iterations than this, and does not more operations in a second.
+FEWEST_ITERATIONS, FASTEST = 8, 5e10
 
 
 class Stopped(Exception):
@@ -114,6 +116,8 @@ class Found:
 
 def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) -> Found | None:
     """Solve `form` in these units; return None if Clarabel fails or exceeds `seconds`."""
+    if least_seconds(form) > seconds:
+        return None
     columns, rows = scaling.columns, 1.0 / scaling.rows
     n = form.q.size
     P = sp.csc_array((n, n))
@@ -128,13 +132,33 @@ def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) 
     return Found(columns * found.z, scaling.cost * rows * found.y, found.contradicts)
 
 
-def least_violation(form: StandardForm, scaling: Scaling, room: float = 0.0) -> Found | None:
+def least_seconds(form: StandardForm) -> float:
+    """Return a lower estimate of the CPU seconds in which Clarabel solves `form`.
+
+    Clarabel looks at the clock between iterations only. In each it factors a matrix with a dense
+    block for every semidefinite cone, of as many rows as the cone has rows with entries.
+    """
+    filled = (np.diff(sp.csr_array(form.A).indptr) > 0) | (form.b != 0)
+    operations = 0.0
+    for block in form.blocks:
+        if isinstance(block.cone, Semidefinite):
+            sides = filled[block.rows].reshape(block.count, block.cone.size).sum(axis=1)
+            operations += float(np.sum(sides.astype(float) ** 3)) / 3
+    return FEWEST_ITERATIONS * operations / FASTEST
+
+
+def least_violation(
+    form: StandardForm, scaling: Scaling, room: float = 0.0, seconds: float = np.inf
+) -> Found | None:
     """Find the point of least violation, and the multipliers that bound the violation from below.
 
     Minimises t >= -1 with Az + b + te in K, where e is inside K, and |Az + b| <= t in
     equations: there is always a solution. With some `room`, multipliers y + room e of curved
     cones are found, if there are any: they can be repaired without leaving their cones.
+    Returns None if Clarabel fails or exceeds `seconds`.
     """
+    if least_seconds(form) > seconds:
+        return None
     columns, rows = scaling.columns, 1.0 / scaling.rows
     A = sp.csr_array(sp.diags_array(rows) @ form.A @ sp.diags_array(columns))
     b, n = rows * form.b, columns.size
@@ -153,7 +177,7 @@ def least_violation(form: StandardForm, scaling: Scaling, room: float = 0.0) -> 
     ]
     offsets = np.concatenate([b[equal], -b[equal], b[others], [1.0]])
     q = np.append(-A.T @ lift, 1.0 - inside @ lift)
-    found = _run(sp.csc_array((n + 1, n + 1)), q, M, offsets, cones)
+    found = _run(sp.csc_array((n + 1, n + 1)), q, M, offsets, cones, seconds)
     if found is None or (room and found.contradicts):
         return None
     y = lift.copy()
@@ -259,8 +283,15 @@ def priced_columns(form: StandardForm, known: np.ndarray) -> np.ndarray:
     return priced
 
 
-def cheaper_direction(form: StandardForm, scaling: Scaling, inside: bool) -> np.ndarray | None:
-    """Find a ray z with Az in K, Pz = 0 and q'z = -1 in these units; `inside`: well inside K."""
+def cheaper_direction(
+    form: StandardForm, scaling: Scaling, inside: bool, seconds: float = np.inf
+) -> np.ndarray | None:
+    """Find a ray z with Az in K, Pz = 0 and q'z = -1 in these units; `inside`: well inside K.
+
+    Returns None if Clarabel fails or exceeds `seconds`.
+    """
+    if least_seconds(form) > seconds:
+        return None
     columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     q = columns * form.q
@@ -284,7 +315,7 @@ def cheaper_direction(form: StandardForm, scaling: Scaling, inside: bool) -> np.
         clarabel.ZeroConeT(1 + flat.shape[0]),
     ]
     cost = np.append(np.zeros(n), -1.0)
-    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, offsets, cones)
+    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, offsets, cones, seconds)
     return None if found is None else columns * _without_noise(found.z[:n])
 
 

@@ -99,7 +99,7 @@ def proof_of_infeasibility(form: StandardForm, budget: Budget) -> tuple[str, flo
     to_rounding: tuple[str, float] | None = None
     for by, y in _candidates(form, program, budget):
         budget.check()
-        found = _contradiction(form, y, box)
+        found = _contradiction(form, y, box, budget)
         if found == 0:
             return by, 0.0
         if found is not None and flat and found <= ROUNDING:
@@ -113,7 +113,7 @@ def proof_of_infeasibility(form: StandardForm, budget: Budget) -> tuple[str, flo
     return to_rounding
 
 
-def _contradiction(form: StandardForm, y: np.ndarray, box: Box) -> float | None:
+def _contradiction(form: StandardForm, y: np.ndarray, box: Box, budget: Budget) -> float | None:
     """Return the rounding up to which y proves infeasibility: 0 if exact, None if no proof."""
     nothing, origin = form.without_objective(), np.zeros(form.q.size)
     natural = natural_multipliers(form, origin, 1.0)
@@ -123,7 +123,7 @@ def _contradiction(form: StandardForm, y: np.ndarray, box: Box) -> float | None:
         depth = -float(form.b @ form.into_dual(cleaned))
         if not depth > 0:
             continue
-        goal = Goal(nothing, box, 0.3, 0.05, natural)
+        goal = Goal(nothing, box, 0.3, 0.05, natural, time=budget)
         for room in ROOMS if form.curved.any() else ROOMS[:1]:
             bound, _ = corrected_bound(goal, cleaned / depth, origin, room)
             if bound.value > max(1e-9, LAST_BITS * float(np.abs(form.b) @ np.abs(bound.y))):
@@ -146,6 +146,6 @@ def _candidates(
     for scaling in (Scaling.equilibrated(form), Scaling.of(form, units, 1.0)):
         for room in SEARCH_ROOMS if form.curved.any() else SEARCH_ROOMS[:1]:
             budget.check()
-            nearest = least_violation(form, scaling, room)
+            nearest = least_violation(form, scaling, room, budget.left)
             if nearest is not None and -form.b @ nearest.y > 0:
                 yield "multipliers of Clarabel", nearest.y

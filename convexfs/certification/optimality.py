@@ -362,7 +362,8 @@ class OptimalityProof:
             target, box = (
                 (self.cost + 2 * self.tol * scale, self.box) if dearer else (self.target, self.cut)
             )
-            goal = Goal(self.form, box, target, SPENT * self.tol * scale, natural, rounding)
+            spent = SPENT * self.tol * scale
+            goal = Goal(self.form, box, target, spent, natural, rounding, self.budget)
             bound, at = corrected_bound(goal, candidate.y, candidate.z, room)
             bound = replace(bound, by=f"{candidate.by}: {bound.by}" if bound.by else candidate.by)
             if not dearer:

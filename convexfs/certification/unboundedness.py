@@ -41,7 +41,7 @@ def _verified(convex: ConvexForm, form: StandardForm, tol: float, budget: Budget
     if not is_convex(form):
         return _certificate(tol, UNDECIDED, "the objective is not convex, though it was assumed")
     relaxed = replace(form, integer=np.empty(0, dtype=int))
-    ray = any(_is_ray(form, each) for each in _rays(form))
+    ray = any(_is_ray(form, each) for each in _rays(form, budget))
     if ray and form.integer.size:
         return _certificate(tol, UNDECIDED, "a ray of the relaxation, which has integers")
     if ray:
@@ -66,10 +66,10 @@ def _certificate(tol: float, verdict: str, reason: str = "", **fields: object) -
     )  # fmt: skip
 
 
-def _rays(form: StandardForm) -> Iterator[np.ndarray]:
+def _rays(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
     """Yield candidate rays: as found, and rounded to simple numbers."""
     for inside in (True, False):
-        ray = cheaper_direction(form, Scaling.equilibrated(form), inside)
+        ray = cheaper_direction(form, Scaling.equilibrated(form), inside, budget.left)
         if ray is None:
             continue
         yield ray

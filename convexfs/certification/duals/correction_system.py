@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.duals.dual_bound import (
     Lagrangian,
     column_losses,
@@ -37,6 +38,8 @@ LARGEST_NORMAL = 1500
 LARGEST_ARRAY, LARGEST_FILLED = 30_000, 1_000_000
 #: Multipliers of equations below this share of their natural size are rounding errors.
 NOISE = 1e-14
+#: Operations in a second when congruences of semidefinite cones are computed.
+SPEED = 2e10
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class Goal:
     """A requested bound: at least `target`, with corrections that cost at most about `budget`.
 
     `natural` are sizes of multipliers, row by row; see :func:`natural_multipliers`. A bound that
-    holds for costs changed by `rounding` of their terms is enough.
+    holds for costs changed by `rounding` of their terms is enough. Corrections that take longer
+    than `time` are not begun.
     """
 
     form: StandardForm
@@ -53,6 +57,16 @@ class Goal:
     budget: float
     natural: np.ndarray
     rounding: float = 0.0
+    time: Budget = field(default_factory=Budget)
+
+    def has_time_for(self, columns: int) -> bool:
+        """Return whether the congruences of a correction of some columns fit into the time left."""
+        sides = sum(
+            block.count * block.cone.side**3
+            for block in self.form.blocks
+            if isinstance(block.cone, Semidefinite)
+        )
+        return 8.0 * sides * columns / SPEED <= self.time.left
 
 
 class Metric:

@@ -85,6 +85,8 @@ def _corrected(goal: Goal, at: Lagrangian, aims: "_Aims") -> tuple[Bound, Lagran
         least = min(least, at.rounding)
         if forgiven.rounding <= enough or stalls or not 0 < aims.index.size <= MOST_COLUMNS:
             break
+        if not goal.has_time_for(aims.index.size):
+            break
         proof = None
         for ball in (True, False) if form.curved.any() else (False,):
             proof = CorrectionSystem(goal, at, aims.exact, ball)

@@ -13,10 +13,10 @@ from convexfs.kernels import compiled
 
 #: Features per tile: a few hundred samples then stay in the L2 cache.
 TILE = 128
-#: Samples per tile that stay in the L2 cache while all others pass.
+#: Samples per panel that stays in the L2 cache while all others pass.
 PANEL = 512
 
-#: Pairs per partial sum in the block's precision; it is then added to `out`.
+#: Pairs whose sum is held in the block's precision before it is added to `out`.
 FEW_TERMS = 64
 
 # Allow reordering of sums, but keep NaN.

@@ -22,7 +22,8 @@ KEPT = {
     "knockoffs": "those were selected that outweighed their knockoffs (Candès, Fan, Janson and Lv "
     "2018)",
 }
-#: Parts of reports about reading that changed values: imputed, normalised, detection limits.
+#: Texts in messages about reading the data that report changed values: imputed, normalised, or
+#: detection limits.
 CHANGED_VALUES = ("are missing, and filled", "are normalised", "are read as")
 #: Parameters to leave out: they do not affect the result, or only matter for repeating it.
 QUIET = ("verbose", "n_jobs", "random_state")
@@ -128,7 +129,7 @@ def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
 
 
 def _chosen(selection: Selection) -> list[str]:
-    """Return the parameters that differ from the defaults, as Python code."""
+    """Return parameters that differ from the defaults, and a penalty set by permuted labels."""
     if selection.model is None or not hasattr(selection.model, "get_params"):
         return []
     defaults = type(selection.model)().get_params()

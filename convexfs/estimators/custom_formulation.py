@@ -28,7 +28,7 @@ def build_of(
 
 
 def own_values(file: "ProblemFile") -> dict[str, Any]:
-    """Return the extra arguments of a file's `build`, each at the first value of its GRID."""
+    """Return extra arguments of a file's `build` as a dict, each at the first value of its GRID."""
     if file.build is None:
         return {}
     offered = inspect.signature(file.formulation.build).parameters

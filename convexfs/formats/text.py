@@ -22,7 +22,7 @@ class FormatError(InputError):
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, decompressed."""
+    """Return the content of a file, decompressed if .gz; raise if memory does not suffice."""
     check_regular_file(path)
     limit, blocks, size, lines = read_limit(), [], 0, 0
     opened = gzip.open if path.suffix.lower() == ".gz" else open

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def build_of(
     formulation: Callable[..., Any] | str | Path | None, method: str
 ) -> Callable[..., Any] | None:
-    """Return the build function for the ``formulation`` parameter of a method's estimator.
+    """Return the build function of the parameter ``formulation``: a callable, a file's, or None.
 
     Of a problem file, its own arguments take the first value they have in its GRID;
     what the method offers, such as ``lam``, the estimator's parameters decide.

@@ -231,7 +231,7 @@ def _usable(
     check_not_infinite(X, "Input X", names)
     check_range(np.where(np.isnan(X), 0.0, X), "Input X", names)
     if accepts.target == NUMBERS:
-        rule = "class"  # All samples belong to one class.
+        rule = "class"  # With a numeric target, all samples are of one class.
     kinds = categorical if len(categorical) else np.zeros(X.shape[1], dtype=bool)
     samples = mixed_samples(X, kinds, rule)
     return samples, samples.spread == 0
@@ -322,7 +322,7 @@ def _refuse_lone_samples(codes: np.ndarray, names: list[str], method: str) -> No
 
 
 BALANCED = "balanced"
-#: Integer weights with a larger sum are relative too, because no table has so many rows.
+#: Integer weights are row counts up to this sum. No table has more rows: others are relative.
 _MOST_ROWS = 2.0**40
 
 

@@ -72,7 +72,7 @@ def has_gaps(X: Any) -> bool:
 
 
 def taking_gaps(model: Any, X: Any) -> Any:
-    """Return the model, in a pipeline with imputation if it rejects X's missing values."""
+    """Return the model, after imputation and one-hot encoding if it rejects missing values."""
     if not has_gaps(X) or get_tags(model).input_tags.allow_nan:
         return model
     medians = SimpleImputer(strategy="median", keep_empty_features=True)
@@ -120,7 +120,7 @@ class Errors(Protocol):
         ...
 
     def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
-        """Return a 95 % interval for a class `error` (independent rows), or `error` twice."""
+        """Return a 95 % interval of a classification `error`; for regression, `error` twice."""
         ...
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:

@@ -239,7 +239,7 @@ def _quiet_evidence(
 def fit_evidence(
     estimator: Any, X: Any, labels: np.ndarray, **options: Any
 ) -> tuple[np.ndarray, float | None]:
-    """Fit to these labels; return the evidence per feature (higher is better) and one for all.
+    """Fit to these labels; return evidence per feature (more is better) and one for all, or None.
 
     The second is None where the features themselves have to speak.
     """

@@ -32,7 +32,7 @@ class Notation:
         self.in_full = in_full
 
     def write(self, node: Node) -> Piece:
-        """Return the notation of a node that stands alone."""
+        """Return a formula tree in the notation of the style."""
         return getattr(self, f"_{node.kind}")(node)
 
     def lines(self, node: Node) -> list[Piece]:

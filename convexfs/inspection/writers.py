@@ -46,7 +46,7 @@ class Piece(str):
 
 
 class Text:
-    """Plain text, and the methods that all styles share."""
+    """The style of plain text, with the methods that all styles share."""
 
     forms: ClassVar[dict[str, str]] = {
         "()": "({})", "{}": "{{{}}}", "||": "abs({})", "[]": "[{}]", "root": "sqrt({})",
@@ -59,7 +59,7 @@ class Text:
         "fraction": TERM, "transposed": CALL, "power": CALL, "entrywise power": CALL,
         "infix": ENTRYWISE, "sum over": ENTRYWISE,
     }  # fmt: skip
-    #: Short names and signs that books use.
+    #: Names of functions and signs as books print them.
     functions: ClassVar[dict[str, str]] = {"trace": "tr", "maximum": "max", "minimum": "min"}
     signs: ClassVar[dict[str, str]] = {"*": "nuc"}
     ones: ClassVar[dict[str, str]] = {"column": "1", "row": "1'", "matrix": "1 1'"}

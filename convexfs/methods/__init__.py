@@ -96,7 +96,7 @@ def table_needs(method: str, target_kind: str | None = None) -> dict[str, Any]:
 
 
 def parts_of(formulation: Formulation) -> tuple[str, str] | None:
-    """Return what problem files call the parts of a split fit (FIT and GRID); None if not split."""
+    """Return the two names of a split fit's parts in problem files (in FIT, in GRID), or None."""
     return next(row.parts for row in _methods().values() if row.home == formulation.home)
 
 

@@ -363,7 +363,7 @@ def _shares_of_others(x: np.ndarray, seen: np.ndarray, groups: np.ndarray) -> np
 
 
 def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarray:
-    """Divide distances by the observed weight and multiply by the total weight `all_seen`.
+    """Scale distances from observed to total weight; pairs with nothing observed are farthest.
 
     Nothing observed counts as farthest.
     """

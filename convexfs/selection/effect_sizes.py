@@ -9,7 +9,7 @@ from convexfs.data.dataset import Dataset
 
 
 def class_differences(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, per feature, the class of highest mean, and its difference in SD and in own units.
+    """Return, per feature, the class of highest mean and a difference of means, in SD and as is.
 
     The difference is of two classes the mean of the second less that of the first, of several
     the highest mean less that of all other samples: first in standard deviations within classes,

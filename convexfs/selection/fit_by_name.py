@@ -187,7 +187,7 @@ def _projection(made: _Projecting, settings: Mapping[str, Any], judge: Selection
 
 
 def _projected(made: _Projecting, data: Dataset) -> Selection:
-    """Return the Selection of a fitted projection; its weights are the diagonal of the metric."""
+    """Return a fitted projection's Selection; weights are the metric's diagonal, if it has one."""
     model = made.model
     components = getattr(model, "components_", None)
     if components is None:

@@ -11,7 +11,7 @@ from convexfs.methods import estimator_homes
 from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.result import SCALED, Selection
 
-#: How features were selected by rules that do not test each feature.
+#: Text on how features were selected, for each rule that does not test them.
 KEPT = {
     "top": "the heaviest, their number chosen beforehand, were selected without a test",
     "non-zero weights": "those of non-zero weight were selected, single features not tested",

@@ -162,7 +162,7 @@ class Selection:
         }
 
     def curve(self) -> "SelectionCurve | None":
-        """Return held-out errors by number of features; None if they would take long."""
+        """Return held-out errors by number of features; None if not available or slow."""
         if self.judgement is None or self.held_out is None:
             return None
         if self.judgement.curve is not None:

@@ -247,7 +247,7 @@ class SelectionRule:
         )
 
     def _few(self, source: Any, data: Dataset) -> Any:
-        """Return the estimator to fit to halves; if not sparse it selects `top` or sqrt(J)."""
+        """Return the estimator to fit to halves, set to select `top` or, if dense, sqrt(J)."""
         if source._sparse and self.top is None:
             return source
         number = self.top or max(round(math.sqrt(data.n_features)), 1)

@@ -69,7 +69,7 @@ class FixedPointCertificate(Certificate):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the dict of every certificate; its ``basis`` also describes the fixed point."""
+        """Return the certificate as a dict; its ``basis`` also describes the fixed point."""
         return super().as_dict() | {"basis": f"{self.basis}; claims a fixed point: {self._found}"}
 
 

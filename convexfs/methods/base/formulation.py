@@ -183,7 +183,7 @@ class Formulation:
         return _as_identifier(self.same_as or self.name)
 
     def _shared_file(self, name: str) -> ModuleType | None:
-        """Return this method's module `name` or, with `same_as`, that formulation's."""
+        """Import this method's module `name`, or that of formulation `same_as`; None if missing."""
         if not self.same_as:
             return _file(self.home, name)
         from convexfs.methods import FORMULATIONS

@@ -77,7 +77,7 @@ def _trusted(
 def inlier_probability(
     d: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return gamma per sample: kernel sum of its hits over that of all others; 0 without hits."""
+    """Return gamma per sample: kernel sum over hits / over all other samples; 0 without hits."""
     same = np.equal.outer(codes, codes)
     hits, misses = same & ~np.eye(len(codes), dtype=bool), ~same
     if rows is not None:

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotri  # type: ignore[attr-defined]
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
-#: A function of s, inverse of A and log-determinant, returning value, gradient and Hessian.
+#: A function of s, inverse and log-determinant of A, that returns value, gradient and Hessian.
 _Barrier = Callable[[np.ndarray, np.ndarray, float], tuple[float, np.ndarray, np.ndarray]]
 #: Newton's method ends if the relative decrease of a step would be below this.
 _TOL = 1e-14
@@ -65,7 +65,7 @@ def knockoffs_equi_violation(values: Numbers, hyper: Numbers, primal: Numbers) -
 
 
 def knockoffs_me_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    r"""Return the gap :math:`\sum_j r_j - 1 - \log r_j` with :math:`r_j = s_j (A^{-1})_{jj}`.
+    r"""Return the duality gap ``sum_j (r_j - 1 - log r_j)`` with ``r_j = s_j (A^-1)_jj``.
 
     The dual function, :math:`2\,\mathrm{tr}(Y \Sigma) - \log\det Y - \sum_j \log Y_{jj} - 2J`,
     at :math:`Y = A^{-1}`, minus the objective.
@@ -79,7 +79,7 @@ def knockoffs_me_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def knockoffs_mvr_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    r"""Return the gap :math:`\sum_j (s_j^{-1/2} - (s_j (A^{-2})_{jj})^{1/2})^2`.
+    r"""Return the duality gap :math:`\sum_j (s_j^{-1/2} - (s_j (A^{-2})_{jj})^{1/2})^2`.
 
     The objective minus the dual function, :math:`2 \sum_j Y_{jj}^{1/2} + 2\,\mathrm{tr}\,Y^{1/2}
     - 2\,\mathrm{tr}(Y \Sigma)`, at :math:`Y = A^{-2}`.
@@ -93,7 +93,7 @@ def knockoffs_mvr_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float
 
 
 def knockoffs_equi_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the gap ``J min(1, 2 lambda_min) - 1's``."""
+    """Return the duality gap ``J min(1, 2 lambda_min(Sigma)) - 1's``."""
     Sigma = np.asarray(values["Sigma"])
     return float(len(Sigma) * _largest_equal(Sigma) - np.sum(primal["s"]))
 

@@ -104,7 +104,7 @@ def lfe(
     form, lam = settings.form, settings.lam
     formulation = _checked_formulation(settings, solving)
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss, map)
-    # A changed problem may refer to features by position.
+    # A changed problem may refer to features by position, so it gets constant columns too.
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     varying = X if len(columns) == X.shape[1] else X[:, columns]
     inside = len(X) < len(columns) and form != "row-sparse" and solving.build is None
@@ -130,7 +130,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return LFE's problem (Step) in the original features, even if the fit used their span."""
+    """Return LFE's convex problem (Step) in features; a fit may solve it in the samples' span."""
     formulation = _checked_formulation(settings, solving)
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss)

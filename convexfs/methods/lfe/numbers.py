@@ -37,7 +37,7 @@ def lfe_trace(
     lam_share: float = 0.0,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of both penalised forms: Sigma, and lam by its largest eigenvalue."""
+    """Return the data of both penalised forms: Sigma, and `lam_share` of its largest eigenvalue."""
     check_share(lam_share)
     Sigma = lfe(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
     return with_penalty(Sigma, "trace", lam_share)

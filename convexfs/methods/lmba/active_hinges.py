@@ -133,7 +133,7 @@ def _merged(
 def _solve(
     program: "Program", v: np.ndarray, R: np.ndarray, theta: np.ndarray, times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    r"""Solve the small program by HiGHS; return weights u and hinge shares, or None if it fails.
+    r"""Solve the small program by HiGHS; return u and the hinges' multipliers over c, or None.
 
     Its dual has a row for each feature instead of each hinge, of which there are more:
     :math:`\max \theta^T \pi + s \lambda,\ \lambda 1 - R^T \pi \le v,\ 0 \le \pi \le c` with the

@@ -9,7 +9,7 @@ from convexfs.kernels import compiled
 
 @compiled()
 def hinge_sums(d, theta, codes, targets, mu, C):
-    """Add the triplets' shares to C in place: plus at targets, minus at impostors.
+    """Add hinge shares to C in place, + at targets, - at impostors; return sums and a count.
 
     Returns the sum of positive hinges, ``sum theta_i share`` and the number of
     triplets inside the rounded part. With mu = 0 shares are 0 or 1.

@@ -64,8 +64,7 @@ class LogoFitted(WeightSelector):
         """Return None: deprecated, because permuted labels now set the penalty without fits."""
 
     def _evidence_units(self, X: Any) -> np.ndarray:
-        # Weights are per unit of the feature; in units of one over its standard deviation they
-        # compare.
+        # Weights are per unit of the feature: their scale is one over its standard deviation.
         size = feature_deviations(X)
         return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 

@@ -307,7 +307,7 @@ def _find(
 
 
 def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> None:
-    """Warn if all weights are 0, no fixed point is proven, lam is 0, or starts end at others."""
+    """Warn if all weights are 0, no fixed point is proven, lam is 0, or a start ends elsewhere."""
     settings = request.settings
     price = settings.beta is None
     if price and settings.lam == 0:

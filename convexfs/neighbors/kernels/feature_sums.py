@@ -66,7 +66,7 @@ def add_distances(block, out):
 
 @compiled(fastmath=_FAST)
 def add_differences(tile, coefficient, start, stop, out):
-    """``out[n, j] += sum_i coefficient[n, i] |tile[n, j] - tile[i, j]|``, i from start to stop.
+    """``out[n, j] += sum_i coefficient[n, i] |tile[n, j] - tile[i, j]|``, i in [start, stop).
 
     With a `start` of 0 sums begin anew. An odd number of samples has a row of zeros after it.
     """

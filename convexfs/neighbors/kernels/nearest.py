@@ -195,7 +195,7 @@ def weigh_within(dist, codes, by_class, places, starts, bounds, limits, weights,
         own, far, near = codes[row], dist[row], out[row]
         for place in range(n):
             line[place] = far[by_class[place]]
-        line[places[row]] = np.nan  # within no bound, not even an infinite one
+        line[places[row]] = np.nan  # NaN is within no bound, not even an infinite one.
         for c in range(weights.shape[1]):
             part, bound, weight = line[starts[c] : starts[c + 1]], bounds[row, c], weights[row, c]
             place, excess = len(part), -limits[own, c]

@@ -42,7 +42,7 @@ _PRUNING_SHARE = 0.5
 _STARTING_SHARE = 1e-2
 #: Fewest samples for float32 in early iterations, and the relative change that ends them.
 _MANY, _ROUGH_TOL = 300, 1e-2
-#: Newton's method is tried after this many iterations without progress, over 1 - damping.
+#: Newton's method is tried after this many iterations without progress, divided by 1 - damping.
 _PATIENCE = 5
 #: A feature is violated if its score exceeds the penalty by more than this fraction, a rounding
 #: error.

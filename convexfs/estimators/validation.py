@@ -64,7 +64,7 @@ AS_IT_IS = (
 
 
 class NotNumbers(InputError, TypeError):
-    """Samples that cannot be converted to numbers; scikit-learn expects a TypeError."""
+    """Error for samples that cannot be converted to numbers; scikit-learn expects a TypeError."""
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ def weighted_rows(sample_weight: Any, X: Any, y: Any, *units: Any) -> tuple[Any,
 
 
 class UnknownArgument(InputError, TypeError):
-    """An argument that `fit` does not take."""
+    """Error for an argument that `fit` does not take."""
 
 
 def refuse_unknown(estimator: Any, unknown: Mapping[str, Any]) -> None:

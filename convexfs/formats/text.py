@@ -18,7 +18,7 @@ LARGEST = 50_000_000
 
 
 class FormatError(InputError):
-    """A file that breaks the rules of its format."""
+    """Error for a file that breaks the rules of its format."""
 
 
 def read_bytes(path: Path) -> bytes:

@@ -73,7 +73,7 @@ class _Side:
 
 
 def pairs_of(samples: MixedSamples, rows: slice, w: np.ndarray) -> Pairs:
-    """Return the differences of some rows from all samples at weights w, for few features."""
+    """Return some rows' differences from all samples and their derivatives at w; few features."""
     seen = samples.seen[rows, None] * samples.seen
     counted = seen * np.minimum(np.abs(samples.x[rows, None] - samples.x), samples.cap)
     if samples.rule == "observed":

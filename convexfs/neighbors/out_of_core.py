@@ -39,7 +39,7 @@ def distance_rows(
 
 
 def _all_bits(X: ColumnSource, map: Callable[..., Any]) -> np.ndarray | None:
-    """Return all columns packed as bits; None if not binary, or if distances take less memory."""
+    """Return all columns packed as bits; None if not all 0 to 2, or if distances are smaller."""
     n_samples, n_features = X.shape
     two_bits_each = n_samples * n_features / 4
     if (

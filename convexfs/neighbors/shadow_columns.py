@@ -148,7 +148,7 @@ def feature_deviations(X: Any) -> np.ndarray:
     """
     X = as_samples(X)
     spread = spreads(X)
-    # Squares of tiny and huge numbers would underflow or overflow.
+    # Divide by the range first: squares of tiny and huge numbers would underflow or overflow.
     unit = np.where(spread > 0, spread, 1.0)
     if isinstance(X, SparseSamples):
         found = standard_deviation(X.times(1.0 / unit).by_columns)

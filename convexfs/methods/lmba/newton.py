@@ -97,7 +97,7 @@ class Program:
         return earned + self.least_over_region(v)
 
     def typical_hinge(self) -> float:
-        """Return the mean distance of two samples at weights 1, a width that rounds many hinges."""
+        """Return the mean squared distance of samples, a width at which many hinges are rounded."""
         return float(np.mean(pair_distances(self.X, np.ones(self.X.shape[1]))))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_number
 
-#: Rounding error of a number of pairs that is computed from a share.
+#: Tolerance for rounding errors of a number of pairs that is computed from a fraction.
 _ROUNDING = 1e-9
 
 

@@ -11,7 +11,7 @@ else:  # Earlier versions have no callbacks, and no estimator has set_callbacks.
     CallbackSupportMixin = object
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method as it is."""
+        """Return the method unchanged, because this scikit-learn has no callbacks."""
         return method
 
 

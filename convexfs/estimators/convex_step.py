@@ -68,19 +68,19 @@ def _step_at(model: Any, X: Any, y: Any) -> Step:
         if samples is None or samples.X is None:
             raise InputError("the model does not hold its samples: give X and y of its fit")
         return model._step(samples.X, samples.codes)
-    # Validation overwrites the recorded classes and columns, so restore those of the fit.
+    # Validate on a copy, because validation overwrites the recorded classes and columns.
     other = copy(model)
     X, codes = other._validate(X, y)
     if other.n_features_in_ != getattr(model, "n_features_in_", other.n_features_in_):
         raise InputError(f"X has {other.n_features_in_} columns: the fit had others")
-    # These attributes belong to the samples of the fit.
+    # Drop these attributes, which belong to the samples of the fit.
     for fitted in ("margin_", "_sample_weight"):
         vars(other).pop(fitted, None)
     return other._step(X, codes)
 
 
 def method_step(model: Any, X: Any, codes: np.ndarray) -> Step:
-    """Return the step of the model's method, with the fitted solution if there is one."""
+    """Return the convex step of the model's method, with the fitted solution if there is one."""
     made = _module_of(model)
     if not hasattr(made, "step"):
         raise InputError(f"{type(model).__name__} solves no convex problem")
@@ -94,7 +94,7 @@ def _module_of(model: Any) -> Any:
 
 
 def is_quickly_stated(model: Any) -> bool:
-    """Return whether the problem of a fit is small enough for a notebook."""
+    """Return whether the problem of a fit is small enough to be shown in a notebook."""
     samples = getattr(model, "_training", None)
     if samples is None or samples.X is None or not hasattr(_module_of(model), "step"):
         return False

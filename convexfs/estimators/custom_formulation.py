@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def build_of(
     formulation: Callable[..., Any] | str | Path | None, method: str
 ) -> Callable[..., Any] | None:
-    """Return the build function for the ``formulation`` parameter of a method's estimator.
+    """Return the build function of the parameter ``formulation``: a callable, a file's, or None.
 
     Of a problem file, its own arguments take the first value they have in its GRID;
     what the method offers, such as ``lam``, the estimator's parameters decide.
@@ -28,7 +28,7 @@ def build_of(
 
 
 def own_values(file: "ProblemFile") -> dict[str, Any]:
-    """Return the extra arguments of a file's `build`, each at the first value of its GRID."""
+    """Return extra arguments of a file's `build` as a dict, each at the first value of its GRID."""
     if file.build is None:
         return {}
     offered = inspect.signature(file.formulation.build).parameters

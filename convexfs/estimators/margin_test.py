@@ -24,7 +24,7 @@ _METRIC = "sqeuclidean"
 
 @parameters
 class MarginTested(WeightSelector):
-    """Base of estimators with squared distances whose weights are normalised.
+    """Base of Simba and Lmba, whose weights are normalised: margins are tested instead.
 
     Such weights share a sum or a largest value, whatever the labels, so that tests use margins
     instead.

@@ -105,20 +105,20 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return self
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Return samples and target as the method accepts them, and record their properties."""
+        """Return samples and target as the method accepts them; record classes and names."""
         samples = validate(X, y, self._accepts, self)
         self._constant, self._coding = samples.constant, samples.coding
         if samples.classes is not None:
             self.classes_ = samples.classes
         self._check_parameters(self.n_features_in_)
-        # When samples are fitted again, they were warned about before.
+        # MixedSamples are fitted again: their constant columns were reported before.
         if samples.constant.any() and not isinstance(X, MixedSamples):
             warn_constant_columns(samples.constant, getattr(self, "feature_names_in_", None))
         self._training = TrainingSamples(samples.X, samples.y)
         return samples.X, samples.y
 
     def _queries(self, X: Any) -> Any:
-        """Validate samples against those of `fit`; their classes may be unknown."""
+        """Validate new samples against those of `fit`, and convert them in the same way."""
         return validate_queries(X, self._accepts, self)
 
     @with_callbacks
@@ -133,7 +133,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
     def _result(
         self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any], watch: Any = None
     ) -> Any:
-        """Run the method, with as much beside samples and settings as it takes."""
+        """Run the method, with the seed, threads, weights and progress function it takes."""
         method = type(self)._method
         offered = {
             "seed": self._seed(),
@@ -181,7 +181,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         self._seed()
 
     def _units(self) -> dict[str, Any]:
-        """Return the groups and blocks that `fit` was given."""
+        """Return the groups and blocks that `fit` was given, as keyword arguments."""
         return {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
 
     def _null_seed(self) -> int:
@@ -237,7 +237,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return method_step(self, X, codes)
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
-        """Return the arguments of the method's `step` function beside its settings."""
+        """Return the keyword arguments of the method's `step` function beside its settings."""
         return {}
 
     def _certify(self, **options: Any) -> Certificate:
@@ -265,7 +265,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     def _selection(self, *, at_once: bool = False) -> np.ndarray | None:
-        """Return the selected features.
+        """Return the mask of selected features, or None.
 
         Return None if the estimator does not select features, or if `at_once` and it takes long.
         """

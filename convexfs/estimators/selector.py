@@ -141,7 +141,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return False
 
     def summary(self) -> str:
-        """Summarise the selection, its tests and its certificate, one line each."""
+        """Return a summary of the selection, its test and its certificate, one line each."""
         check_is_fitted(self)
         test = self.shadow_test_
         lines = {} if test is None else test.lines()
@@ -153,20 +153,20 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return "\n".join(f"{name:17} {text}" for name, text in lines.items())
 
     def _evidence(self) -> np.ndarray:
-        """Return one statistic per feature for the test against permuted labels."""
+        """Return one statistic per feature, which tests compare with shadows or permuted labels."""
         return self.weights_
 
     def _statistic_at_labels(
         self, X: Any, seed: int, sample_weight: Any = None
     ) -> Callable[..., Any] | None:
-        """Return a function from class codes to one statistic per feature, if faster than a fit.
+        """Return a function from class codes to a statistic per feature; None if a fit is needed.
 
         It is `_evidence`, or what stands for that where weights are none.
         """
         return None
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
-        """Return margins of features and of their shadow columns, if they can be computed fast.
+        """Return margins of features and of their shadow columns; None if fits are needed.
 
         See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
         """
@@ -178,7 +178,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return False
 
     def _evidence_units(self, X: Any) -> np.ndarray:
-        """Return the unit of each feature's evidence: the scale of its differences."""
+        """Return the scale that divides each feature's evidence: its standard deviation."""
         return feature_deviations(X)
 
     def _operations(self, X: np.ndarray) -> float | None:

@@ -13,9 +13,6 @@ class Held:
     """The samples of a fit, and results that are computed from them when first requested.
 
     Results are cached here, so that reading one leaves the estimator unchanged.
-
-    The estimator has this object from `fit` on and what was answered is remembered here, so
-    that asking changes nothing in the estimator.
     """
 
     def __init__(

@@ -52,9 +52,9 @@ MISSING_CURE = (
     "fill such cells first, as by SimpleImputer in a pipeline, by --impute or impute= when data "
     "are read, or use Relief, IRelief or Logo, which take missing values"
 )
-#: How to pass class labels that are integers.
+#: Advice on how to pass class labels that look like measured numbers.
 _INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
-#: Numbers with fewer bytes than this are not converted to float64.
+#: Matrices of numbers with fewer bytes are read by columns, not copied to float64.
 _NARROW_BYTES = 4
 #: Data types that are accepted without conversion; others are converted to the first.
 AS_IT_IS = (
@@ -64,7 +64,7 @@ AS_IT_IS = (
 
 
 class NotNumbers(InputError, TypeError):
-    """Samples that cannot be converted to numbers; scikit-learn expects a TypeError."""
+    """Error for samples that cannot be converted to numbers; scikit-learn expects a TypeError."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
 
 
 def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
-    """Check samples without labels, and convert them as in `fit`."""
+    """Check new samples without labels, and return them converted as in `fit`."""
     check_is_fitted(estimator)
     X = as_pandas(X)
     if not accepts.missing:
@@ -193,7 +193,7 @@ def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
 
 
 def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
-    """Return a table in a form that scikit-learn converts to numbers, and its categories."""
+    """Return a table with its categories coded as numbers, and the coding; raise for other text."""
     X, coding = as_pandas(X), Coding(np.zeros(0, bool), {})
     if not accepts.missing:
         refuse_text(X, "Input X")
@@ -212,7 +212,7 @@ def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
 def _usable(
     X: Any, accepts: Accepts, estimator: Any, categorical: np.ndarray
 ) -> tuple[Any, np.ndarray]:
-    """Check X and convert it to samples the method can use; also return the constant columns."""
+    """Check X and convert it to samples for the method; also return a mask of constant columns."""
     names = getattr(estimator, "feature_names_in_", None)
     if issparse(X):
         check_sparse_finite(X, "Input X", names)
@@ -231,7 +231,7 @@ def _usable(
     check_not_infinite(X, "Input X", names)
     check_range(np.where(np.isnan(X), 0.0, X), "Input X", names)
     if accepts.target == NUMBERS:
-        rule = "class"  # All samples belong to one class.
+        rule = "class"  # With a numeric target, all samples are of one class.
     kinds = categorical if len(categorical) else np.zeros(X.shape[1], dtype=bool)
     samples = mixed_samples(X, kinds, rule)
     return samples, samples.spread == 0
@@ -322,12 +322,12 @@ def _refuse_lone_samples(codes: np.ndarray, names: list[str], method: str) -> No
 
 
 BALANCED = "balanced"
-#: Integer weights with a larger sum are relative too, because no table has so many rows.
+#: Integer weights are row counts up to this sum. No table has more rows: others are relative.
 _MOST_ROWS = 2.0**40
 
 
 def weighted_rows(sample_weight: Any, X: Any, y: Any, *units: Any) -> tuple[Any, ...]:
-    """Return the positive weights as row counts, with their samples and targets."""
+    """Return positive sample weights as row counts, and X, y and `units` without the other rows."""
     try:
         weights = _check_sample_weight(
             sample_weight, np.empty((_num_samples(X), 1)), ensure_non_negative=True
@@ -345,7 +345,7 @@ def weighted_rows(sample_weight: Any, X: Any, y: Any, *units: Any) -> tuple[Any,
 
 
 class UnknownArgument(InputError, TypeError):
-    """An argument that `fit` does not take."""
+    """Error for an argument that `fit` does not take."""
 
 
 def refuse_unknown(estimator: Any, unknown: Mapping[str, Any]) -> None:

@@ -46,12 +46,12 @@ _SENSES = {"MIN": False, "MAX": True}
 
 
 def read(path: Path) -> Program:
-    """Read a CBF file."""
+    """Read a CBF file into a Program."""
     return _Reader(path).program()
 
 
 class _Reader:
-    """Parser of a file's sections."""
+    """Parser of the sections of a CBF file."""
 
     def __init__(self, path: Path):
         self.lines = Lines(path, "#")
@@ -231,7 +231,7 @@ class _Reader:
             start += size
 
     def _matrix(self, prefix: str, n_rows: int, size: int) -> Any:
-        """Return rows over all columns: scalar variables (ACOORD), then matrices (FCOORD)."""
+        """Return coefficients of rows: of scalar variables (ACOORD), then matrices (FCOORD)."""
         scalars = self.entries.get(f"{prefix}ACOORD", {})
         where = [((0, *at) if prefix else at) for at in scalars]
         cells = list(zip(where, scalars.values(), strict=True))
@@ -250,7 +250,7 @@ class _Reader:
         return self._in_cones(A, b, self.cones["CON"])
 
     def _conic_variables(self, size: int) -> tuple[Any, np.ndarray, list[Cone]]:
-        """Return the rows for variables in cones that are more than a bound."""
+        """Return rows, constants and cones for variables in cones that are more than a bound."""
         said = [("F" if name in _BOUNDS else name, count) for name, count in self.cones["VAR"]]
         A = sparse.eye_array(self.counts["VAR"], size, format="csr")
         return self._in_cones(A, np.zeros(self.counts["VAR"]), said)
@@ -287,7 +287,7 @@ class _Reader:
         return np.diag(scale), [Cone(POWER, 3, alpha)]
 
     def _semidefinite(self, size: int) -> tuple[Any, np.ndarray, list[Cone]]:
-        """Return the rows of ``H(x) + D``, each matrix column by column."""
+        """Return rows, constants and cones of ``H(x) + D psd``, each matrix column by column."""
         sides = self.sizes["PSDCON"]
         starts = np.cumsum([0, *(side * side for side in sides)])
         cells, b = [], np.zeros(int(starts[-1]))
@@ -320,7 +320,7 @@ def _sparse(cells: list[tuple[Any, float]], shape: tuple[int, int]) -> Any:
 
 
 def _from_triangle(size: int) -> tuple[Any, list[Cone]]:
-    """Return the map from a scaled lower triangle to the full matrix, column by column."""
+    """Return the matrix from a scaled lower triangle to the full matrix, and the psd cone."""
     side = (math.isqrt(8 * size + 1) - 1) // 2
     j, i = np.triu_indices(side)
     values = np.where(i == j, 1.0, _ROOT)

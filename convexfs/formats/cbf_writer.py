@@ -52,7 +52,7 @@ def dumps(program: Program) -> str:
 
 
 def _with_simple_bounds(program: Program) -> Program:
-    """Turn bounds that CBF's domains cannot express into rows; the others stay."""
+    """Return the program with bounds that CBF's domains cannot express as rows; others stay."""
     simple = np.array([at in _DOMAINS for at in zip(program.lower, program.upper, strict=True)])
     others = replace(
         program,
@@ -107,7 +107,7 @@ def _entries(*columns: np.ndarray) -> list[str]:
 
 
 def _matrix_parts(program: Program, matrices: list[Any]) -> list[tuple[str, list[Any]]]:
-    """Return the lower triangles of the coefficient matrices, and of the constant ones."""
+    """Return sections HCOORD and DCOORD: lower triangles of the psd constraints' matrices."""
     linear, constant = [], []
     for number, (cone, rows) in enumerate(matrices):
         column, row = np.divmod(np.arange(cone.size), cone.side)

@@ -29,7 +29,7 @@ KINDS = (ZERO, NONNEGATIVE, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE)
 INFINITE = 1e20 * (1 - 1e-9)
 #: Files whose names would make more variables than this become one vector variable.
 MOST_VARIABLES = 20
-#: So do files with more columns than this that do not belong to vectors.
+#: Files with more scalar columns than this also become one vector variable.
 MOST_SCALARS = 5
 _INDEXED = re.compile(r"(?P<base>.+)[_\[(](?P<index>\d+)[\])]?")
 
@@ -85,7 +85,7 @@ class Program:
 
     @classmethod
     def of(cls, c: Any, A: Any, b: Any, cones: Iterable[Cone], **more: Any) -> "Program":
-        """Make a program; bounds and integers are empty unless given."""
+        """Make a program without bounds and integers, of one vector x, unless given in `more`."""
         c = np.asarray(c, dtype=float)
         free = {
             "lower": np.full(c.size, -np.inf),
@@ -102,7 +102,7 @@ class Program:
 
     @property
     def blocks(self) -> list[tuple[Cone, slice]]:
-        """Return each cone with its rows."""
+        """Return each cone with the slice of its rows."""
         ends = np.cumsum([0, *(cone.size for cone in self.cones)])
         return [
             (cone, slice(int(start), int(stop)))
@@ -115,7 +115,7 @@ class Program:
         return np.concatenate([np.empty(0, dtype=int), *own])
 
     def with_bounds_apart(self) -> "Program":
-        """Turn rows ``a x_j + b >= 0`` of a single variable into bounds."""
+        """Return the program with rows ``a x_j + b >= 0`` of one variable turned into bounds."""
         alone = np.zeros(self.b.size, dtype=bool)
         alone[self.rows(NONNEGATIVE)] = True
         alone &= np.diff(self.A.indptr) == 1
@@ -142,7 +142,7 @@ class Program:
         )
 
     def with_bounds_as_rows(self) -> "Program":
-        """Turn every bound of a variable into a row."""
+        """Return the program with every finite bound of a variable turned into a row."""
         has_lower, has_upper = np.isfinite(self.lower), np.isfinite(self.upper)
         unit: Any = sparse.eye_array(self.c.size, format="csr")
         rows = [unit[has_lower], -unit[has_upper]]
@@ -179,7 +179,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def between(A: Any, low: np.ndarray, high: np.ndarray) -> tuple[Any, np.ndarray, tuple[Cone, ...]]:
-    """Return the rows of ``low <= Ax <= high``: equations, lower limits, upper limits."""
+    """Return A, b and cones of ``low <= Ax <= high``: equations, lower limits, upper limits."""
     low = np.where(low <= -INFINITE, -np.inf, low)
     high = np.where(high >= INFINITE, np.inf, high)
     equal = low == high
@@ -195,7 +195,7 @@ def between(A: Any, low: np.ndarray, high: np.ndarray) -> tuple[Any, np.ndarray,
 def names_between(
     names: Sequence[str], low: np.ndarray, high: np.ndarray
 ) -> tuple[tuple[str, bool], ...]:
-    """Return the names of the rows of :func:`between`, and a mask of the lower limits.
+    """Return pairs for the rows of :func:`between`: the name, and False for upper limits.
 
     A range has two rows of its name.
     """
@@ -240,7 +240,7 @@ def _parsed(name: str) -> tuple[str, int | None]:
 
 
 def by_index(names: Sequence[str]) -> list[int]:
-    """Return the order that puts the columns of each variable together, sorted by index."""
+    """Return column indices in an order that puts each variable's columns together, by index."""
     places: dict[str, int] = {}
     keys = []
     for base, index in map(_parsed, names):

@@ -19,7 +19,7 @@ _SEARCHED = 500
 
 
 def read(path: Path) -> Program:
-    """Read an LP file."""
+    """Read an LP file into a Program by HiGHS."""
     text = read_bytes(path).decode("utf-8", errors="replace")
     model = _parsed(text)
     if model is None:
@@ -60,7 +60,7 @@ def _parsed(text: str) -> Any:
 
 
 def _place(text: str) -> str:
-    """Locate a syntax error: after the longest prefix that can be read."""
+    """Return the line of a syntax error as text: the one after the longest readable prefix."""
     lines = text.splitlines()
     if len(lines) > _SEARCHED:
         return f"one of {len(lines)} lines"

@@ -30,12 +30,12 @@ _UNREAD = {
 
 
 def read(path: Path) -> Program:
-    """Read an MPS or QPS file."""
+    """Read an MPS or QPS file into a Program."""
     return _Reader(path).program()
 
 
 class _Reader:
-    """Parser of a file's sections."""
+    """Parser of the sections of an MPS or QPS file."""
 
     def __init__(self, path: Path):
         self.lines = Lines(path, "*")
@@ -245,7 +245,7 @@ class _Reader:
     def _constraints(
         self,
     ) -> tuple[sparse.csr_array, np.ndarray, tuple[Cone, ...], tuple[tuple[str, bool], ...]]:
-        """Return the rows of the constraints from their sides and ranges, and their names."""
+        """Return A, b, cones and row names of the constraints, from their sides and ranges."""
         names = [name for name, kind in self.rows.items() if kind != "N"]
         place = {name: position for position, name in enumerate(names)}
         held = [(place[row], self.columns[column], value)

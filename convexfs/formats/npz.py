@@ -24,7 +24,7 @@ _PARTS = ("data", "indices", "indptr", "shape")
 
 
 def read(path: Path) -> Program:
-    """Read an npz archive."""
+    """Read an npz archive into a Program."""
     try:
         file = io.BytesIO(read_bytes(path))
         check_npz(path, read_limit(), file)

@@ -29,7 +29,7 @@ _TURNED = '"minimises the opposite of an objective to be maximised'
 
 
 def read(path: Path) -> Program:
-    """Read an SDPA file."""
+    """Read an SDPA file into a Program."""
     lines = Lines(path, '"', "*")
     (m,) = _leading(lines, 1, "the number of variables", whole=True)
     (count,) = _leading(lines, 1, "the number of blocks", whole=True)
@@ -52,7 +52,7 @@ def read(path: Path) -> Program:
 
 
 def _integer(lines: Lines, m: int) -> np.ndarray:
-    """Return the integer variables that comments declare."""
+    """Return a mask of the integer variables, which comments declare."""
     whole, listed = np.zeros(m, dtype=bool), False
     for number, line in lines.comments:
         if listed:
@@ -87,7 +87,7 @@ def _leading(lines: Lines, count: int, what: str, *, whole: bool = False) -> lis
 
 
 class _Blocks:
-    """Entries of the matrices, as coefficients of rows and columns."""
+    """Entries of the block matrices, collected as coefficients of rows and columns."""
 
     def __init__(self, sizes: list[int], m: int, lines: Lines):
         self.sizes, self.m, self.lines = sizes, m, lines

@@ -18,11 +18,11 @@ LARGEST = 50_000_000
 
 
 class FormatError(InputError):
-    """A file that breaks the rules of its format."""
+    """Error for a file that breaks the rules of its format."""
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, decompressed."""
+    """Return the content of a file, decompressed if .gz; raise if memory does not suffice."""
     check_regular_file(path)
     limit, blocks, size, lines = read_limit(), [], 0, 0
     opened = gzip.open if path.suffix.lower() == ".gz" else open

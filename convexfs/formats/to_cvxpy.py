@@ -48,7 +48,7 @@ def stored_problem(program: Program) -> StoredProblem:
 
 
 class _Statement:
-    """The variables of a program and their attributes."""
+    """Builder of the cvxpy variables, objective and constraints of a program."""
 
     def __init__(self, program: Program):
         self.program = program
@@ -124,7 +124,7 @@ class _Statement:
         return [(cone, rows) for cone, rows in self.program.blocks if cone.kind == kind]
 
     def _second_order(self) -> Iterator[cp.Constraint]:
-        """Return one constraint per cone size, because cvxpy is slow with thousands."""
+        """Yield one constraint per cone size, because cvxpy is slow with thousands of them."""
         by_size: dict[int, list[slice]] = {}
         for cone, rows in self._blocks(cones.SECOND_ORDER):
             by_size.setdefault(cone.size, []).append(rows)
@@ -317,7 +317,7 @@ def _symmetric(side: int, size: int) -> Any:
 
 
 def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return column bounds, which only boolean columns have, and the integer columns."""
+    """Return lower and upper column bounds (boolean columns only) and a mask of integer columns."""
     size = compiled.x.size
     boolean = [index for (index,) in compiled.x.boolean_idx]
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)

@@ -21,9 +21,9 @@ from convexfs.data.dataset import rescaled
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sparse import SparseSamples
 
-#: pandas' name for all numeric column types.
+#: Types of numeric columns, as pandas' ``select_dtypes`` names them.
 _NUMBERS = ["number", "bool"]
-#: Settings of the classifier of held-out rows for missing values and categories.
+#: Text that reports how missing values and categories of held-out rows are treated.
 IMPUTATION = "imputed by medians of the training rows, categories one-hot encoded"
 
 #: 95 % of a normal distribution lies within this many standard deviations.
@@ -72,7 +72,7 @@ def has_gaps(X: Any) -> bool:
 
 
 def taking_gaps(model: Any, X: Any) -> Any:
-    """Return the model, in a pipeline with imputation if it rejects X's missing values."""
+    """Return the model, after imputation and one-hot encoding if it rejects missing values."""
     if not has_gaps(X) or get_tags(model).input_tags.allow_nan:
         return model
     medians = SimpleImputer(strategy="median", keep_empty_features=True)
@@ -89,14 +89,14 @@ def taking_gaps(model: Any, X: Any) -> Any:
 
 
 class Errors(Protocol):
-    """Measure of prediction errors, for classification or regression."""
+    """Protocol of an error measure of predictions, for classification or regression."""
 
     #: Name of the error measure, in full and as a unit.
     measure: str
     unit: str
 
-    def judge(self) -> Any:
-        """Return the default predictor."""
+    def predictor(self) -> Any:
+        """Return the default predictor, unfitted: nearest neighbours."""
         ...
 
     def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
@@ -108,23 +108,23 @@ class Errors(Protocol):
         ...
 
     def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the loss of each prediction, one column per number of features."""
+        """Return the loss of each prediction (samples, numbers of features)."""
         ...
 
     def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
-        """Return the mean error of all rows."""
+        """Return the mean error of each column of `losses`; `weights` has one number per row."""
         ...
 
     def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
-        """Return the standard errors of `errors`."""
+        """Return the standard error of each of `errors`."""
         ...
 
     def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
-        """Return a 95 % interval for `error` (independent samples), or `error` twice."""
+        """Return a 95 % interval of a classification `error`; for regression, `error` twice."""
         ...
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
-        """Return whether a subset of rows has all classes, or enough rows."""
+        """Return whether a subset `y` of the rows has all classes of `of`, or enough rows."""
         ...
 
 
@@ -133,7 +133,7 @@ class ClassErrors:
 
     measure, unit = "balanced error", "balanced"
 
-    def judge(self) -> Any:
+    def predictor(self) -> Any:
         return KNeighborsClassifier(3)
 
     def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
@@ -171,7 +171,7 @@ class SquaredErrors:
 
     measure, unit = "squared error, as a share of the variance", "of the variance"
 
-    def judge(self) -> Any:
+    def predictor(self) -> Any:
         return KNeighborsRegressor(5)
 
     def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
@@ -201,7 +201,7 @@ class SquaredErrors:
 def balanced_errors(
     wrong: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the balanced error for each column of `wrong`, one column per number of features."""
+    """Return the balanced error of each column of `wrong`, which marks wrong predictions."""
     weights = np.ones(len(codes)) if weights is None else weights
     classes = [c for c in np.unique(codes) if weights[codes == c].sum() > 0]
     shares = [np.average(wrong[codes == c], axis=0, weights=weights[codes == c]) for c in classes]

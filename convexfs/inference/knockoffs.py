@@ -20,7 +20,7 @@ from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 
 #: With fewer samples per feature, an estimated covariance gave too many false features.
 ENOUGH_SAMPLES = 2
-#: An estimator with a larger share of nonzero weights counts as dense.
+#: An estimator with a larger fraction of nonzero weights counts as dense.
 _DENSE = 0.9
 #: Tolerance that makes one in five equal to 0.2 in floating point.
 _ROUNDING = 1e-9
@@ -161,7 +161,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         return math.ceil((1.0 - _ROUNDING) / self.fdr)
 
     def summary(self) -> str:
-        """Summarise the selection, its tests and its certificate, one line each."""
+        """Return a summary of the selection, its assumptions and its certificate, one line each."""
         check_is_fitted(self)
         return "\n".join([
             f"selected     {len(self.selected_)} of {len(self.W_)} features at a false discovery "
@@ -227,7 +227,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
             )
 
     def _check_density(self) -> None:
-        """Raise for statistics that score one feature at a time if FDR control may fail."""
+        """Raise (warn if forced) if weights are dense and the covariance is estimated."""
         if self._estimated and _is_dense(self.estimator_, 2 * len(self.W_)):
             self._refuse(
                 f"{type(self.estimator_).__name__} gives dense weights, by which knockoffs of an "
@@ -255,7 +255,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
 
 def _is_dense(fitted: Any, n_columns: int) -> bool:
-    """Return whether the weights are margins of single features, or hardly ever 0."""
+    """Return whether an estimator's weights are dense: margins of single features, or rarely 0."""
     if hasattr(fitted, "margin_"):
         return True
     # An estimator of convexfs declares whether its weights are sparse.

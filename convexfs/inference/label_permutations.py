@@ -21,8 +21,9 @@ from convexfs.neighbors.sparse import SparseSamples
 CONTROLS = ("fdr", "fwer")
 #: Permuted statistics are processed in blocks of at most this many values.
 _BLOCK = 4_000_000
-#: A row counts as a copy below this share of the median distance. A warning is given above this
-#: share of copies, and with at least this many features: in fewer, independent rows are as near.
+#: A row counts as a copy if another row is within this fraction of the median distance. A warning
+#: is given above this fraction of copies. With fewer features than this only exact copies count,
+#: because independent rows are as near.
 _NEAR, _MANY, _FEATURES = 0.2, 0.1, 20
 
 
@@ -132,7 +133,7 @@ class PermutationResult:
 
     @property
     def opened(self) -> bool:
-        """Return whether the smallest adjusted p-value passes the gate."""
+        """Return whether the smallest max-T p-value is at most the gate."""
         return bool(self.max_t_pvalues.min(initial=1.0) <= self.gate)
 
     @property
@@ -282,7 +283,7 @@ def permutation_result(
 def evidence(
     statistic: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
 ) -> dict[str, Any]:
-    """Standardise statistics and return p-values, q-values and the other fields of a result."""
+    """Standardise statistics; return a dict of p-values, q-values and a result's other fields."""
     # scipy.stats is slow to import and often not needed.
     from scipy.stats import false_discovery_control
 
@@ -309,7 +310,7 @@ def _units_of_scale(statistic: np.ndarray, null: np.ndarray) -> np.ndarray:
 
 
 def _centre_and_scale(statistic: np.ndarray, null: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation over true and permuted labels; inf if constant."""
+    """Return each feature's mean and standard deviation over all labellings; inf if constant."""
     number = len(null) + 1
     centre = (null.sum(axis=0, dtype=np.float64) + statistic) / number
     squares = (statistic - centre) ** 2

@@ -212,7 +212,7 @@ def selection_curve(
         fold_of[held_out] = fold
     if (fold_of < 0).any():
         raise InputError("cv never holds some rows out: use folds that cover all rows")
-    model = errors.judge() if classifier is None else classifier
+    model = errors.predictor() if classifier is None else classifier
     work = partial(
         _fold, folds=folds, estimator=with_seed(estimator, seed), classifier=with_seed(model, seed),
         X=X, y=y, sizes=numbers, scale=scale,
@@ -292,7 +292,7 @@ def _fold(
     sizes: np.ndarray,
     scale: str,
 ) -> np.ndarray:
-    """Rank features on the training rows of a fold, and predict its test rows for every size."""
+    """Rank features on a fold's training rows; return predictions of its test rows, by size."""
     train, test = folds[fold]
     X = scaled_rows(X, scale, train)
     known, asked = (_safe_indexing(X, rows) for rows in (train, test))
@@ -306,10 +306,10 @@ def _fold(
     evidence = feature_evidence(fitted)
     order = np.argsort(-evidence, kind="stable")
     usable = max(int((evidence != 0).sum()), 1)
-    judge, predictions = taking_gaps(classifier, X), np.empty((len(test), len(sizes)), y.dtype)
+    predictor, predictions = taking_gaps(classifier, X), np.empty((len(test), len(sizes)), y.dtype)
     for column, size in enumerate(sizes):
         first = order[: min(size, usable)]
-        model = unfitted_copy(judge).fit(_safe_indexing(known, first, axis=1), y[train])
+        model = unfitted_copy(predictor).fit(_safe_indexing(known, first, axis=1), y[train])
         predictions[:, column] = model.predict(_safe_indexing(asked, first, axis=1))
     return predictions
 
@@ -322,7 +322,7 @@ def _fold_errors(
 
 
 def _curve_pvalue(least: float, permuted: np.ndarray, n_folds: int) -> float:
-    """Return the p-value of the least error among errors at permuted labels.
+    """Return the p-value of the least error by those at permuted labels, with widened spread.
 
     Folds share training rows, so that their errors vary together; permuted labels of fixed
     predictions do not. Nadeau and Bengio's factor of the variance makes up for it.

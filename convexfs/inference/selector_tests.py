@@ -15,7 +15,7 @@ from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError, warn
 from convexfs.estimators.training_cache import Held
 from convexfs.inference.label_permutations import PermutationResult, copied_rows, permutation_result
-from convexfs.inference.shadow_statistics import LEAST, USUAL, ShadowResult, judge_shadows
+from convexfs.inference.shadow_statistics import LEAST, USUAL, ShadowResult, shadow_result
 from convexfs.kernels import thread_map
 from convexfs.methods.base.progress import narrator
 from convexfs.methods.base.row_permutations import permuted_labels, permuted_rows
@@ -23,17 +23,18 @@ from convexfs.neighbors.samples import as_samples, beside, some_rows
 from convexfs.neighbors.shadow_columns import ShadowDraws
 from convexfs.neighbors.sparse import SparseSamples
 
-#: Limit on the additions of all permutations, about three seconds; beyond it, permute less.
+#: Limit on the additions of all permutations, about three seconds; beyond it, fewer permutations
+#: are used.
 _BUDGET = 1e10
-#: Limit on additions before samples are drawn (about twenty seconds), fewest drawn samples, and
-#: relative cost of an addition for sparse samples.
+#: Limit on additions beyond which a sample of the rows is drawn (about twenty seconds), fewest
+#: drawn rows, and relative cost of an addition for sparse samples.
 _SAMPLING_BUDGET, _LEAST_DRAWN, _SPARSE_COST = 6e10, 1000, 3.0
 
 Tell = Callable[[str], None] | None
 
 
 def selector_test(selector: Any, held: Held) -> ShadowResult:
-    """Test the features of a fitted selector, with as many permutations as take seconds."""
+    """Test the features of a fitted selector against shadow columns, within seconds."""
     result = run_shadow_test(
         selector,
         held.X,
@@ -54,7 +55,7 @@ def selector_test(selector: Any, held: Held) -> ShadowResult:
 
 
 def affordable(estimator: Any, X: Any) -> int:
-    """Return how many permutations fit the time budget; the minimum if each needs a fit."""
+    """Return how many permutations fit the time budget; the least number if each needs a fit."""
     operations = _operations(estimator, X)
     return LEAST if operations is None else int(np.clip(_BUDGET // operations, LEAST, USUAL))
 
@@ -62,7 +63,7 @@ def affordable(estimator: Any, X: Any) -> int:
 def drawn_samples(
     estimator: Any, X: Any, codes: np.ndarray, seed: int, *, groups: Any = None, tests: int = 1
 ) -> np.ndarray | None:
-    """Draw rows for a test that takes seconds; return None if all rows can be used.
+    """Draw row indices for a test that takes seconds; return None if all rows can be used.
 
     Every class gets the same number of rows, or all that it has. Rows are drawn by class alone,
     so that features unrelated to the class stay unrelated, and error rates hold. With groups all
@@ -130,22 +131,22 @@ def run_shadow_test(
     plain = X.select_dtypes("number") if framed else samples
     if groups is None and (copies := copied_rows(plain)):
         warn(copies)
-    told = {} if sample_weight is None else {"sample_weight": sample_weight}
+    options = {} if sample_weight is None else {"sample_weight": sample_weight}
     found, fast = None, getattr(estimator, "_shadow_margins", None)
     if fast is not None:
         with thread_map(n_jobs) as map:
             found = fast(samples, codes, ShadowDraws(rows, seed, sample_weight, map))
     if found is None:
         work = partial(_shadow_fit, estimator=with_seed(estimator, seed), X=samples, codes=codes)
-        both = np.array(_fits(partial(work, told=told), rows, n_jobs, tell))
+        both = np.array(_fits(partial(work, options=options), rows, n_jobs, tell))
         found = both[:, : X.shape[1]].mean(axis=0), both[:, X.shape[1] :]
     units = getattr(estimator, "_evidence_units", lambda X: np.ones(X.shape[1]))(samples)
     mean, shadows = found
-    return judge_shadows(mean, shadows, units, **rule)
+    return shadow_result(mean, shadows, units, **rule)
 
 
 def _shadow_fit(
-    order: np.ndarray, estimator: Any, X: Any, codes: np.ndarray, told: Mapping[str, Any]
+    order: np.ndarray, estimator: Any, X: Any, codes: np.ndarray, options: Mapping[str, Any]
 ) -> np.ndarray:
     """Fit columns and shadow columns together; return the evidence of both, in this order."""
     if hasattr(X, "iloc"):
@@ -155,7 +156,7 @@ def _shadow_fit(
         both = beside(X, some_rows(X, order))
     if isinstance(both, SparseSamples):
         both = both.by_rows
-    evidence = _quiet_evidence(estimator, both, codes, told)[0]
+    evidence = _quiet_evidence(estimator, both, codes, options)[0]
     if len(evidence) != 2 * X.shape[1]:
         raise InputError(
             f"the estimator scores {len(evidence)} of {2 * X.shape[1]} columns: shadow_test needs "
@@ -184,15 +185,15 @@ def run_permutation_test(
     if groups is None and (copies := copied_rows(samples)):
         warn(copies)
     fast = getattr(estimator, "_statistic_at_labels", None)
-    told = {} if sample_weight is None else {"sample_weight": sample_weight}
-    statistic = fast(samples, seed, **told) if fast is not None else None
+    options = {} if sample_weight is None else {"sample_weight": sample_weight}
+    statistic = fast(samples, seed, **options) if fast is not None else None
     if statistic is not None:
         with thread_map(n_jobs) as map:
             found = np.array(list(map(statistic, labels)))
         return permutation_result(found[0], found[1:], **rule)
     if isinstance(samples, SparseSamples):
         X = samples.by_rows
-    work = partial(_label_fit, estimator=with_seed(estimator, seed), X=X, told=told)
+    work = partial(_label_fit, estimator=with_seed(estimator, seed), X=X, options=options)
     rows = _fits(work, labels, n_jobs, tell)
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
     return permutation_result(
@@ -203,7 +204,7 @@ def run_permutation_test(
 def _fits(
     work: Callable[[Any], Any], tasks: np.ndarray, n_jobs: int | None, tell: Tell
 ) -> list[Any]:
-    """Apply `work` to all tasks, in worker processes if `n_jobs` asks for them."""
+    """Apply `work` to all tasks, in processes if `n_jobs` is not 1; return results in order."""
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     rows: list[Any] = [None] * len(tasks)
     done = pool.run(range(len(tasks)), partial(_task, work=work, tasks=tasks), jobs=jobs)
@@ -221,35 +222,35 @@ def _task(number: int, work: Callable[[Any], Any], tasks: np.ndarray) -> Any:
 
 
 def _label_fit(
-    labels: np.ndarray, estimator: Any, X: Any, told: Mapping[str, Any]
+    labels: np.ndarray, estimator: Any, X: Any, options: Mapping[str, Any]
 ) -> tuple[np.ndarray, float | None]:
-    return _quiet_evidence(estimator, X, labels, told)
+    return _quiet_evidence(estimator, X, labels, options)
 
 
 def _quiet_evidence(
-    estimator: Any, X: Any, labels: np.ndarray, told: Mapping[str, Any]
+    estimator: Any, X: Any, labels: np.ndarray, options: Mapping[str, Any]
 ) -> tuple[np.ndarray, float | None]:
     with warnings.catch_warnings():
         # Suppress warnings, which a hundred fits to permuted data would repeat.
         warnings.simplefilter("ignore")
-        return fit_evidence(estimator, X, labels, **told)
+        return fit_evidence(estimator, X, labels, **options)
 
 
 def fit_evidence(
-    estimator: Any, X: Any, labels: np.ndarray, **told: Any
+    estimator: Any, X: Any, labels: np.ndarray, **options: Any
 ) -> tuple[np.ndarray, float | None]:
-    """Fit to these labels; return the evidence per feature (higher is better) and one for all.
+    """Fit to these labels; return evidence per feature (more is better) and one for all, or None.
 
     The second is None where the features themselves have to speak.
     """
-    fitted = fitted_to(estimator, X, labels, **told)
+    fitted = fitted_to(estimator, X, labels, **options)
     return feature_evidence(fitted), getattr(last_step(fitted), "_whole_evidence", lambda: None)()
 
 
-def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **told: Any) -> Any:
-    """Fit a copy; if `estimator` is a scoring function, return its scores."""
+def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **options: Any) -> Any:
+    """Return a fitted copy; for a scoring function, an object with its scores as ``scores_``."""
     if hasattr(estimator, "fit"):
-        return unfitted_copy(estimator).fit(X, labels, **told)
+        return unfitted_copy(estimator).fit(X, labels, **options)
     return SimpleNamespace(scores_=estimator(X, labels))
 
 
@@ -282,7 +283,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def with_seed(estimator: Any, seed: int) -> Any:
-    """Return the estimator with a seed if it has none, so that fits are comparable."""
+    """Return a copy of the estimator with `seed` wherever a ``random_state`` is None."""
     if not hasattr(estimator, "get_params"):
         return estimator
     without = {

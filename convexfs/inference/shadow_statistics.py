@@ -97,7 +97,7 @@ class ShadowResult(PermutationResult):
 
 
 def check_shadow_rule(control: str, level: float, gate: float, n_permutations: int) -> None:
-    """Raise if no feature could pass the rule, or if there are too few permutations."""
+    """Raise if the rule is invalid, no feature could pass it, or permutations are too few."""
     check_number("n_permutations", n_permutations, 1, 1_000_000, whole=True)
     if n_permutations < LEAST:
         raise InputError(
@@ -107,7 +107,7 @@ def check_shadow_rule(control: str, level: float, gate: float, n_permutations: i
     check_rule(control, level, gate, n_permutations)
 
 
-def judge_shadows(
+def shadow_result(
     mean: np.ndarray,
     shadows: np.ndarray,
     units: np.ndarray,
@@ -118,7 +118,7 @@ def judge_shadows(
     level: float = 0.1,
     gate: float = 1.0,
 ) -> ShadowResult:
-    """Compute p-values and q-values of features from the statistics of their shadows.
+    """Compute p-values and q-values of features from their mean and the shadows' statistics.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return self
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Return samples and class codes in the form that the estimator accepts."""
+        """Return samples as rows that can be indexed, and class codes, checked by the estimator."""
         if not hasattr(self.estimator, "_validate"):
             return super()._validate(X, y)
         own = unfitted_copy(self.estimator)
@@ -215,7 +215,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return pd.DataFrame(means, index=labels, columns=self._names())
 
     def summary(self) -> str:
-        """Summarise the selection, its tests and its certificate, one line each."""
+        """Return a summary of the selection, its error bound, stability and certificate."""
         check_is_fitted(self)
         proof = "none: a formula" if self.certificate_ is None else (
             f"{self.certificate_}: the bound is the program's optimum; it says nothing about "
@@ -261,7 +261,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return figure
 
     def _choose(self) -> None:
-        """Compute probabilities, threshold and error bound from the selections."""
+        """Set probabilities, threshold, error bound and selected features from ``selections_``."""
         n_features = self.selections_.shape[1]
         self.probabilities_ = self.selections_.mean(axis=0)
         self.n_selected_ = float(self.selections_.sum(axis=1).mean())
@@ -277,7 +277,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         self._explain_nothing(n_features)
 
     def _least_threshold(self, n_features: int) -> tuple[float | None, StabilityResult | None]:
-        """Return the smallest threshold whose error bound is small enough."""
+        """Return the smallest threshold with a small enough error bound, or None, and a proof."""
         low, high = self.n_pairs + 1, 2 * self.n_pairs
         bound, proven = self._bounded(1.0, n_features)
         if bound > self.expected_false:
@@ -292,10 +292,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return high / (2 * self.n_pairs), proven
 
     def _bounded(self, threshold: float, n_features: int) -> tuple[float, StabilityResult | None]:
-        """Bound the expected number of falsely selected features.
-
-        Return the bound and its proof.
-        """
+        """Bound the expected number of false features at a threshold; return bound and proof."""
         if self.bound == MEINSHAUSEN_BUHLMANN:
             return meinshausen_buhlmann(self.n_selected_, n_features, threshold), None
         eta = (self.n_selected_ / n_features) ** 2
@@ -360,7 +357,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
 def complementary_pair(
     codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two disjoint halves of the samples, equally many of each class, in order.
+    """Return row indices of two disjoint halves with equally many samples of each class.
 
     Of an odd number of samples one is in neither.
     """
@@ -406,7 +403,7 @@ def stability_index(selections: np.ndarray) -> StabilityIndex:
 
 
 def _shares_of_samples(halves: Any, local: Any, n_samples: int) -> np.ndarray:
-    """Return, per sample and feature, the share of halves in which the sample selects it."""
+    """Return, per sample and feature, the fraction of its halves in which the sample selects it."""
     selected = np.zeros((n_samples, local[0].shape[1]))
     drawn = np.zeros((n_samples, 1))
     for half, supports in zip(halves, local, strict=True):

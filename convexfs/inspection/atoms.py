@@ -112,7 +112,7 @@ def _quad_form(expression: Any, x: Node, matrix: Node) -> Node:
 
 
 def call(expression: Any, *args: Node) -> Node:
-    """Return a function node with the atom's name, which cvxpy can evaluate."""
+    """Return a call node with the atom's function name and options, evaluated by cvxpy."""
     name = type(expression).__name__.removesuffix("Approx")
     return tree.make(
         "call", getattr(expression, "shape", ()), *args,
@@ -122,7 +122,7 @@ def call(expression: Any, *args: Node) -> Node:
 
 
 def _options(expression: Any) -> dict[str, Any]:
-    """Return the options of an atom beside its arguments."""
+    """Return the options of a cvxpy atom beside its arguments, such as axis and k, as a dict."""
     options: dict[str, Any] = {}
     if hasattr(expression, "axis"):
         keepdims = getattr(expression, "keepdims", False)
@@ -147,7 +147,7 @@ def _weights(expression: Any) -> Any:
     return weights
 
 
-#: cvxpy classes whose names differ from those of their functions.
+#: Function names of cvxpy's classes, where the two differ.
 FUNCTIONS = {"Trace": "trace", "Prod": "prod", "GeoMean": "geo_mean", "QuadForm": "quad_form",
              "MatrixFrac": "matrix_frac", "diag_vec": "diag", "diag_mat": "diag",
              "Power": "power", "Pnorm": "pnorm", "Hstack": "hstack", "Vstack": "vstack",

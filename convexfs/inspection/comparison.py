@@ -112,7 +112,7 @@ def _parts(one: Formula, other: Formula) -> list[str]:
     return parts
 
 
-#: A line and its label, if any.
+#: A label, empty if there is none, and a line.
 Line = tuple[str, str]
 
 
@@ -160,7 +160,7 @@ def _symbols(formula: Formula) -> list[Line]:
 
 
 def _values(one: Formula, other: Formula) -> Iterator[str]:
-    """Describe differences in the arrays of leaves, which no line shows entry by entry."""
+    """Yield a line for every symbol whose bounds or values differ between the two problems."""
     there = other.symbols.declared
     for name, old in one.symbols.declared.items():
         if name not in there or there[name].shape != old.shape:

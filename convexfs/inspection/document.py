@@ -73,7 +73,7 @@ _INDENT = r"\quad {}"
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a problem, in pieces if it is long, with its label and a note."""
+    """A printed line: its label, its pieces (several if it is long), and a remark."""
 
     label: str
     pieces: Sequence[str]
@@ -153,7 +153,7 @@ class Page:
         )
 
     def _cells(self, notation: Notation, indent: str) -> Iterator[tuple[str, str, str]]:
-        """Return every line as heading, formula and note; continuation lines are indented."""
+        """Yield every line as heading, formula and note; continuation lines are indented."""
         for head, rows in self._lines(notation):
             heads = [head]
             for row in rows:
@@ -163,7 +163,7 @@ class Page:
                     yield heads.pop() if heads else "", f"{start}{piece}", note
 
     def _lines(self, notation: Notation) -> Iterator[tuple[str, list[Line]]]:
-        """Return the lines by heading."""
+        """Yield the headings (sense, subject to, where), each with its list of lines."""
         folded = self.folded
         yield self.formula.sense, [Line("", notation.lines(folded.objective))]
         yield (
@@ -177,7 +177,7 @@ class Page:
         yield "where", [*symbol_lines(folded.symbols, notation, folded.letter), *words]
 
     def _for_all(self, notation: Notation, pieces: list[Piece], count: int) -> list[Piece]:
-        """Return the line of a family, with the range of its index."""
+        """Return a line's pieces; for a family of `count` constraints, with its index range."""
         if count == 1:
             return pieces
         style = notation.style
@@ -186,7 +186,7 @@ class Page:
 
     @property
     def meanings(self) -> list[str]:
-        """Return definitions of the less known functions."""
+        """Return definitions of the less known functions that the formula uses."""
         roots = [self.folded.objective, *(node for node, _ in self.folded.clauses)]
         called = {node.function for root in roots for node in root.all() if node.kind == "call"}
         return [MEANINGS[name] for name in sorted(called & set(MEANINGS))]
@@ -201,7 +201,7 @@ def label(run: Sequence[Clause]) -> str:
 def symbol_lines(
     symbols: list[Declaration], notation: Notation, letter: str = "", grouped: bool = True
 ) -> list[Line]:
-    """Return the meaning of every symbol, variables first; similar constants share a line."""
+    """Return lines that declare all symbols, variables first; similar constants share a line."""
     groups: dict[Any, list[Piece]] = {}
     for symbol in sorted(symbols, key=lambda each: _ORDER[each.kind]):
         value = _value(symbol, notation)
@@ -220,7 +220,7 @@ def symbol_lines(
 
 
 def _value(symbol: Declaration, notation: Notation) -> Piece | None:
-    """Return the entries of a short constant vector, or the value of a scalar parameter."""
+    """Return a short constant vector or a scalar parameter's value in notation, else None."""
     if symbol.kind == PARAMETER and symbol.shape == () and symbol.stands_for.value is not None:
         return notation.write(number(np.asarray(symbol.stands_for.value).item()))
     is_family_of_arrays = symbol.count and symbol.shape

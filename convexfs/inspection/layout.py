@@ -32,7 +32,7 @@ class Notation:
         self.in_full = in_full
 
     def write(self, node: Node) -> Piece:
-        """Return the notation of a node that stands alone."""
+        """Return a formula tree in the notation of the style."""
         return getattr(self, f"_{node.kind}")(node)
 
     def lines(self, node: Node) -> list[Piece]:
@@ -64,19 +64,19 @@ class Notation:
         return [(sign, self._within(body, TERM))]
 
     def number(self, value: float) -> Piece:
-        """Return a number with its sign."""
+        """Return a number with its sign, in the style."""
         numeral = self.style.number(self.digits(abs(value)))
         return self.style.signed([(-1, numeral)]) if value < 0 else numeral
 
     def digits(self, value: float) -> str:
-        """Return a number exactly if that is short, else with six digits."""
+        """Return the digits of a number: exact if that is short, else rounded to six."""
         if float(value).is_integer() and abs(value) < 1e6:
             return str(int(value))
         exact = repr(float(value))
         return exact if self.in_full or len(exact) <= LONGEST_NUMBER else f"{value:.6g}"
 
     def side(self, node: Node) -> Node:
-        """Write a side that is one number for every row as that number."""
+        """Return a side that repeats one number in all rows as that number, others unchanged."""
         value = tree.number_in(node)
         return node if value is None else tree.number(value)
 
@@ -204,7 +204,7 @@ class Notation:
         return style.row([self._transposed(node.body), one])
 
     def _inner_product(self, node: Node) -> Piece | None:
-        """Write ``x'y`` for the sum of ``x .* y``, and ``tr(X Y')`` for matrices."""
+        """Write a sum of ``x .* y`` as ``x'y``, of matrices as ``tr(X Y')``; None for others."""
         body = node.body
         if body.kind != "entrywise" or body.operator != "*" or node.shape != ():
             return None
@@ -241,7 +241,7 @@ class Notation:
         return () if axis is None else (self.style.word(f"axis={axis}"),)
 
     def _by_rows(self, node: Node) -> Piece | None:
-        """Write a function of every row or column of a matrix by one of them, with index i."""
+        """Write a function of all rows or columns as that of row i or column i; None for others."""
         write: Callable[[Piece], Piece]
         if node.kind == "norm":
             axis, kind = node.axis, self._norm_kind(node)
@@ -280,7 +280,7 @@ class Notation:
         return self.style.indexed(self._within(node.body, UNIT), entries)
 
     def _entries(self, key: tuple[Any, ...], shape: tree.Shape) -> tuple[Any, ...]:
-        """Return an index in plain text: a position, ``:``, a range or a list, counted from 0."""
+        """Return the index of each axis, counted from 0: an integer, ``:``, a range or a tuple."""
         sizes = iter(shape)
         missing = len(shape) - sum(part is not None and part is not Ellipsis for part in key)
         entries: list[Any] = []
@@ -340,7 +340,7 @@ class Notation:
         return style.call(name, [*(self.write(self.side(arg)) for arg in node.parts), *extra])
 
     def _named(self, node: Node) -> tuple[Piece, ...]:
-        """Return the options of an atom beside its arguments."""
+        """Return the options k, p and axes of a call in notation."""
         options = node.options
         return tuple(self._option(options[name]) for name in ("k", "p", "axes") if name in options)
 
@@ -349,5 +349,5 @@ class Notation:
         return entries[0] if len(entries) == 1 else self.style.put("()", self.style.listed(entries))
 
 
-#: Measures the length of a formula.
+#: Notation in which the length of a formula is measured.
 _PLAIN = Notation(Text())

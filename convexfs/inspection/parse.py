@@ -31,7 +31,7 @@ LISTED_POSITIONS = 8
 
 @dataclass(frozen=True)
 class Clause:
-    """A constraint: its label or position, its statement, and cvxpy's name of its value."""
+    """A constraint: its label or position, its statement, and the expression of its residual."""
 
     key: str
     labelled: bool
@@ -41,7 +41,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Formula:
-    """The formula of a full problem."""
+    """The formula of a problem: sense, objective, constraints and table of symbols."""
 
     sense: str
     objective: Node
@@ -51,7 +51,7 @@ class Formula:
 
 @deep()
 def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
-    """Return the formula of `problem`."""
+    """Parse a cvxpy problem into its formula."""
     sense = "maximize" if isinstance(problem.objective, cp.Maximize) else "minimize"
     objective = read(problem.objective.expr, symbols)
     clauses = tuple(
@@ -62,7 +62,7 @@ def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
 
 
 def read(expression: Any, symbols: SymbolTable) -> Node:
-    """Return the formula of an expression."""
+    """Parse a cvxpy expression into a formula tree; new leaves are named in `symbols`."""
     if isinstance(expression, cp.Constant):
         return symbols.constant(expression)
     if isinstance(expression, cp.Variable | cp.Parameter):
@@ -95,7 +95,7 @@ def _with(made: Node, options: dict[str, Any]) -> Node:
 
 
 def _keys(rows: list[Any]) -> Iterator[str]:
-    """Name every constraint by its label or position, and by both if a label repeats."""
+    """Yield a key for every constraint: its label or position, or both if a label repeats."""
     seen: set[str] = set()
     for position, constraint in enumerate(rows):
         key = constraint.label or str(position)
@@ -145,7 +145,7 @@ def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) ->
 
 
 def _turned(constraint: Any, left: Node, right: Node) -> Node:
-    """Write ``w >= 0`` if cvxpy stores ``0 <= w``."""
+    """Return the relation of an inequality; a constant left side goes right, as in ``w >= 0``."""
     if constraint.args[0].is_constant() and not constraint.args[1].is_constant():
         return relation(right, ">=", left)
     return relation(left, "<=", right)
@@ -178,7 +178,7 @@ def _index(expression: Any, body: Node, symbols: SymbolTable) -> Node:
 
 
 def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
-    """Parse an optimal value or an indicator as a function of the leaves that stay free."""
+    """Parse an indicator, partial optimum or support function as a call of its free leaves."""
     first: list[Node] = []
     free: list[Any] = [*expression.variables(), *expression.parameters()]
     if isinstance(expression, indicator):
@@ -219,9 +219,9 @@ def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], A
     return evaluate
 
 
-#: Fewest similar lines that are printed once.
+#: Fewest similar constraints or terms that are written as one.
 FEWEST = 4
-#: Node kinds that can carry a sign in a sum.
+#: Kinds of nodes that hold a number, which may carry the sign of a term.
 _WITH_NUMBER = ("number", "product")
 
 
@@ -235,7 +235,7 @@ class Folded:
     letter: str
 
     def range_of(self, run: Sequence[Clause]) -> str:
-        """Return the range of a family's index, which follows its line."""
+        """Return the index range of a family as text, such as ``, k = 1..5``; "" for one clause."""
         return f", {self.letter} = 1..{len(run)}" if len(run) > 1 else ""
 
 
@@ -265,7 +265,7 @@ class _Folder:
         self.families: dict[Hashable, Declaration] = {}
 
     def folded(self, node: Node) -> Node:
-        """Write families of terms in a node as sums over an index."""
+        """Return the node with similar terms of its sums written as one sum over an index."""
         parts = tuple(map(self.folded, node.parts))
         if node.kind != "sum":
             return node if parts == node.parts else replace(node, parts=parts)
@@ -281,7 +281,7 @@ class _Folder:
         return tree.sum_of(node.shape, terms)
 
     def runs(self, things: Iterable[Any], node_of: Callable[[Any], Node]) -> list[list[Any]]:
-        """Group FEWEST or more neighbours that differ only in constants; others stay single."""
+        """Group FEWEST or more adjacent things that differ in constants only; others stay alone."""
         runs: list[list[Any]] = []
         for _, alike in groupby(things, lambda thing: self._likeness(node_of(thing))):
             run = list(alike)
@@ -290,7 +290,7 @@ class _Folder:
         return runs
 
     def _likeness(self, node: Node, exact: bool = False) -> Hashable:
-        """Return a key that members of a family share: everything but their constants."""
+        """Return a key that nodes share which differ in constants only; in nothing if `exact`."""
         own = {name: value for name, value in node.info.items() if name != "evaluate"}
         if not exact:
             if node.kind in _WITH_NUMBER or self._is_constant(node):
@@ -308,7 +308,7 @@ class _Folder:
         return node.kind == "symbol" and self.symbols.declared[node.name].kind in kinds
 
     def merged(self, members: Sequence[Node]) -> Node:
-        """Merge members into one node, with indexed symbols where they differ."""
+        """Merge the members of a family into one node, with indexed symbols where they differ."""
         first, *_ = members = _of_one_sign(members)
         if len({self._likeness(node, exact=True) for node in members}) == 1:
             return first
@@ -346,7 +346,7 @@ class _Folder:
 
 
 def _of_one_sign(members: Sequence[Node]) -> Sequence[Node]:
-    """Move signs that differ between the members' sums into their numbers."""
+    """Return sums with the same signs: signs that differ are moved into the numbers of terms."""
     if members[0].kind != "sum":
         return members
     differ = [len(set(signs)) > 1 for signs in zip(*(sum_.signs for sum_ in members), strict=True)]
@@ -361,6 +361,6 @@ def _of_one_sign(members: Sequence[Node]) -> Sequence[Node]:
 
 
 def _outline(part: Any) -> str:
-    """Return a part of an index without its positions."""
+    """Return a part of an index as text, with lists of positions reduced to their shape."""
     is_positions = isinstance(part, Node | np.ndarray)
     return f"positions {part.shape}" if is_positions else str(part)

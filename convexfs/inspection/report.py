@@ -64,7 +64,7 @@ class Inspection:
 
     @cached_property
     def convex(self) -> cp.Problem | None:
-        """The problem if it is convex, or its geometric program in logarithms."""
+        """The problem if it is DCP, its convex form in logarithms if DGP, else None."""
         if self.problem.is_dcp():
             return self.problem
         return Dgp2Dcp(self.problem).reduce() if self.problem.is_dgp() else None
@@ -109,7 +109,7 @@ class Inspection:
 
     @property
     def solvers(self) -> dict[str, str]:
-        """Return every solver of the table with ``ready``, or why it cannot be used."""
+        """Return a dict of every solver: "ready", how to install it, or what it cannot take."""
         if self.convex is None:
             return dict.fromkeys(BACKENDS, _NOT_CONVEX)
         verdicts = {}
@@ -131,7 +131,7 @@ class Inspection:
 
     @cached_property
     def canonical(self) -> ConeProgram | str:
-        """Return the cone program of the preferred solver as text, or why there is none."""
+        """Return the cone program for the preferred solver, or a text on why there is none."""
         unset = [self._name(p) for p in self.problem.parameters() if p.value is None]
         if self.convex is None:
             return f"none: {_NOT_CONVEX}"
@@ -186,7 +186,7 @@ class Inspection:
         return self.formula.symbols.leaf(leaf).name
 
     def _stated(self) -> str:
-        """Return the sizes before canonicalisation."""
+        """Describe the problem's columns, rows and data before canonicalisation."""
         rows: Counter[str] = Counter()
         for clause, constraint in zip(self.formula.clauses, self.problem.constraints, strict=True):
             rows[clause.statement.sign] += constraint.size
@@ -206,7 +206,7 @@ class Inspection:
         return "bisection (quasiconvex)" if self.problem.is_dqcp() else "a non-convex method"
 
     def _unfit(self) -> list[str]:
-        """Return installed solvers that cannot take the problem, by reason."""
+        """Return lines of installed solvers that cannot take the problem, with the reason."""
         by_reason: dict[str, list[str]] = {}
         for name, verdict in self.solvers.items():
             if verdict.startswith("cannot") and BACKENDS[name].installed:
@@ -335,7 +335,7 @@ def _counted(count: int, thing: str) -> str:
 
 
 def canonical(problem: cp.Problem) -> ConeProgram:
-    """Describe the cone program that the preferred solver gets."""
+    """Compile the problem for the preferred solver; return the cone program."""
     if not problem.variables():
         raise InputError("a problem without variables has no canonical form")
     name = choose(problem, "auto").name
@@ -346,7 +346,7 @@ def canonical(problem: cp.Problem) -> ConeProgram:
 
 
 def sizes(program: ConeProgram) -> str:
-    """Describe the size and cones of a cone program."""
+    """Describe the columns, rows by cone and nonzeros of a cone program in words."""
     rows: Counter[str] = Counter()
     for cone in program.cones:
         rows[cone.kind] += cone.rows.stop - cone.rows.start

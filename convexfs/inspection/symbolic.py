@@ -57,7 +57,7 @@ def _parameter(name: str, value: float) -> cp.Parameter:
 
 
 def _stated(state: State, offered: dict[str, Any], plain: cp.Problem) -> cp.Problem | None:
-    """Return the problem, or None if Parameters fail or change its meaning."""
+    """Return the problem stated with Parameters; None if that fails or changes its meaning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # User code may raise anything if it gets a Parameter instead of a number.
@@ -70,7 +70,7 @@ def _stated(state: State, offered: dict[str, Any], plain: cp.Problem) -> cp.Prob
 
 
 def _agree(one: cp.Problem, other: cp.Problem) -> bool:
-    """Return whether two problems have equal values at a random point."""
+    """Return whether objective and constraints of two problems agree at a random point."""
     random, values = np.random.default_rng(0), {}
     for variable in other.variables():
         values[variable.name()] = variable.project(random.uniform(0.1, 0.9, variable.shape))

@@ -71,7 +71,7 @@ class SymbolTable:
                 self._remember(value, self.free(name))
 
     def leaf(self, leaf: Any) -> Node:
-        """Return the symbol of a variable or parameter."""
+        """Return the symbol of a variable or parameter, and declare it."""
         if leaf.id not in self._leaves:
             self._name_leaf(leaf)
         symbol = self._leaves[leaf.id]
@@ -96,7 +96,7 @@ class SymbolTable:
         return node if sign > 0 else negate(node)
 
     def positions(self, part: np.ndarray) -> Node:
-        """Return a symbol for a long list of positions, or for a mask."""
+        """Return a symbol for a long list of positions in an index, and declare it."""
         _, digest = _digest(part)
         if digest not in self._nodes:
             name = self.numbered("I")
@@ -188,7 +188,7 @@ def _scalar(value: Any) -> complex:
 
 
 def _recognised(value: Any, shape: Shape) -> Node | None:
-    """Return an array of one number, or a multiple of the identity, as a formula."""
+    """Return an array of one number, or a multiple of the identity, as a node; else None."""
     if sparse.issparse(value):
         if value.count_nonzero() == 0:
             return filled(0.0, shape)

@@ -132,7 +132,7 @@ def repeats_scalar(node: Node) -> bool:
 
 
 def number_in(node: Node) -> complex | None:
-    """Return the number of a scalar, or of an array of one number."""
+    """Return the number of a scalar, or of an array that repeats one number; else None."""
     if node.kind == "broadcast":
         node = node.body
     return node.value if node.kind == "number" else None
@@ -153,12 +153,12 @@ def negate(node: Node) -> Node:
 
 
 def _inside(node: Node, body: Node) -> Node:
-    """Return the same node with another body."""
+    """Return a copy of the node with another body."""
     return Node(node.kind, node.shape, (body, *node.parts[1:]), node.info)
 
 
 def signed(node: Node) -> tuple[int, Node]:
-    """Split a node into its sign and the rest."""
+    """Return the sign of a node, 1 or -1, and the node without that sign."""
     if node.kind == "sum" and len(node.parts) == 1:
         return node.signs[0], node.body
     if node.kind in ("quotient", "broadcast", "reshape"):
@@ -231,7 +231,7 @@ def _product(shape: Shape, coefficient: complex, factors: tuple[Node, ...]) -> N
 
 
 def chain(shape: Shape, left: Node, right: Node) -> Node:
-    """``left @ right``, with scalars in front and neighbouring chains opened."""
+    """Return ``left @ right``, with scalar factors in front and nested chains flattened."""
     scalars: list[Node] = []
     factors: list[Node] = []
     for joint, node in ((-1, left), (0, right)):
@@ -256,7 +256,7 @@ def _without_scalars(node: Node) -> tuple[list[Node], Node]:
 
 
 def total(shape: Shape, body: Node, axis: Any = None, keepdims: bool = False) -> Node:
-    """Return the sum of a body's entries, with what multiplies them all in front."""
+    """Return the sum of a body's entries, with common scalar factors in front."""
     if body.kind == "broadcast":
         return make("total", shape, body, axis=axis, keepdims=keepdims)
     scalars, inner = _without_scalars(body)
@@ -268,7 +268,7 @@ def total(shape: Shape, body: Node, axis: Any = None, keepdims: bool = False) ->
 
 
 def divide(numerator: Node, denominator: Node) -> Node:
-    """Anything over a scalar, whose sign goes on top."""
+    """Return a node over a scalar, whose sign moves to the numerator."""
     sign, denominator = signed(denominator)
     if sign < 0:
         numerator = negate(numerator)
@@ -278,7 +278,7 @@ def divide(numerator: Node, denominator: Node) -> Node:
 
 
 def entrywise(operator: str, left: Node, right: Node) -> Node:
-    """``*`` or ``/`` of every entry, as a multiple or a quotient if one side is a scalar."""
+    """Return ``*`` or ``/`` entry by entry; a multiple or quotient if one side is a scalar."""
     shape = np.broadcast_shapes(left.shape, right.shape)
     if operator == "*" and _is_scalar(left, shape):
         return times(_scalar(left), right)
@@ -317,7 +317,7 @@ def norm(body: Node, p: float, shape: Shape = (), axis: Any = None, keepdims: bo
 
 
 def transpose(node: Node) -> Node:
-    """Reverse the axes; two transposes cancel."""
+    """Return the transpose of a node; two transposes cancel."""
     if node.kind == "transpose":
         return node.body
     if len(node.shape) < 2 or node.kind == "identity":

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 from xml.sax.saxutils import escape
 
-#: Binding strength of a piece of notation.
+#: Binding strengths of a piece of notation, weakest first.
 SUM, TERM, ENTRYWISE, PRODUCT, CALL, UNIT = range(6)
 GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ",
@@ -46,7 +46,7 @@ class Piece(str):
 
 
 class Text:
-    """Plain text, and the methods that all styles share."""
+    """The style of plain text, with the methods that all styles share."""
 
     forms: ClassVar[dict[str, str]] = {
         "()": "({})", "{}": "{{{}}}", "||": "abs({})", "[]": "[{}]", "root": "sqrt({})",
@@ -59,14 +59,14 @@ class Text:
         "fraction": TERM, "transposed": CALL, "power": CALL, "entrywise power": CALL,
         "infix": ENTRYWISE, "sum over": ENTRYWISE,
     }  # fmt: skip
-    #: Short names and signs that books use.
+    #: Names of functions and signs as books print them.
     functions: ClassVar[dict[str, str]] = {"trace": "tr", "maximum": "max", "minimum": "min"}
     signs: ClassVar[dict[str, str]] = {"*": "nuc"}
     ones: ClassVar[dict[str, str]] = {"column": "1", "row": "1'", "matrix": "1 1'"}
     comma, times, cell, end = ", ", "x", ", ", "; "
 
     def put(self, form: str, *parts: str, kind: str = "") -> Piece:
-        """Fill parts into a form."""
+        """Return the form of this name, such as "fraction", filled with the parts."""
         return Piece(self.forms[form].format(*parts), self.levels.get(form, UNIT), kind or form)
 
     def name(self, name: str) -> Piece:
@@ -92,7 +92,7 @@ class Text:
         return self.put("norm", body, self.signs.get(kind, kind))
 
     def repeated(self, body: Piece | None, form: str) -> Piece:
-        """Return ones times `body`; text shows only `body`, as numpy broadcasts."""
+        """Return ones times `body`, or ones if None; plain text shows only the `body`."""
         level = {"column": UNIT, "row": CALL, "matrix": PRODUCT}[form]
         return Piece(self.ones[form], level) if body is None else body
 
@@ -156,7 +156,7 @@ class Text:
 
 
 class Latex(Text):
-    """LaTeX notation."""
+    """The style of LaTeX."""
 
     forms: ClassVar[dict[str, str]] = {
         "()": r"\left({}\right)", "{}": r"\left\{{{}\right\}}", "||": r"\left|{}\right|",
@@ -204,7 +204,7 @@ class Latex(Text):
         return Piece(rf"\text{{{''.join(_SPECIAL.get(letter, letter) for letter in word)}}}")
 
     def number(self, digits: str) -> Piece:
-        """Return a number; a power of ten is written as one."""
+        """Return a number; ``2e5`` is written with a power of ten."""
         mantissa, exponential, exponent = digits.partition("e")
         if not exponential or "j" in digits:
             return Piece(self.word("nan") if digits == "nan" else self.plain(digits), kind="number")
@@ -232,7 +232,7 @@ class Latex(Text):
         return Piece(f"{factor}{self.by}{one}", PRODUCT)
 
     def gap(self, before: Piece, part: Piece) -> str:
-        """Separate numbers and words from the next factor."""
+        """Return the space between two factors: wider beside numbers and words."""
         if before.kind == part.kind == "number":
             return r" \cdot "
         words = any(word in box for word in (r"\mathrm", r"\text") for box in (before, part))
@@ -259,7 +259,7 @@ class Latex(Text):
 
 
 class MathML(Latex):
-    """MathML notation: every piece is one element, with brackets and positions as in LaTeX."""
+    """The style of MathML: every piece is one element, brackets and positions are as in LaTeX."""
 
     forms: ClassVar[dict[str, str]] = {
         **{fence: f"<mrow><mo>{fence[0]}</mo>{{}}<mo>{fence[1]}</mo></mrow>"

@@ -56,12 +56,12 @@ def _formulations() -> dict[str, Formulation]:
 
 @cache
 def estimator_homes() -> dict[str, Method]:
-    """Map each name that ``convexfs select --method`` takes to its method."""
+    """Return a dict from each name that ``convexfs select --method`` accepts to its Method."""
     return {name: method for method in _methods().values() for name in method.estimators}
 
 
 def method_home(method: str) -> Method:
-    """Return the method behind a name of ``convexfs select --method``.
+    """Return the :class:`Method` behind a name that ``convexfs select --method`` accepts.
 
     Raises
     ------
@@ -83,12 +83,12 @@ def method_home(method: str) -> Method:
 
 
 def default_method(rule: str) -> str:
-    """Return the default method of a selection rule."""
+    """Return the default method name of a selection rule: knockoffs for that rule, else relief."""
     return KNOCKOFFS if rule == KNOCKOFFS else _OWN[0]
 
 
 def table_needs(method: str, target_kind: str | None = None) -> dict[str, Any]:
-    """Return the options of :func:`convexfs.load` that a method needs for a table."""
+    """Return the keywords of :func:`convexfs.load` that suit a method: target_kind and mixed."""
     home = estimator_homes().get(method)
     numbers = home is not None and home.target == NUMBERS
     mixed = home is not None and method in home.takes_missing
@@ -96,7 +96,7 @@ def table_needs(method: str, target_kind: str | None = None) -> dict[str, Any]:
 
 
 def parts_of(formulation: Formulation) -> tuple[str, str] | None:
-    """Return the name of the parts into which a fit is split; None if it is not split."""
+    """Return the two names of a split fit's parts in problem files (in FIT, in GRID), or None."""
     return next(row.parts for row in _methods().values() if row.home == formulation.home)
 
 
@@ -107,7 +107,7 @@ def target_of(formulation: Formulation) -> str | None:
 
 
 def named_formulation(name: str) -> Formulation:
-    """Return the formulation of this name or, for a method's name, its estimator's."""
+    """Return the formulation of this name, or the first of the method of this name; else raise."""
     convex = [method for method in _methods().values() if method.formulations]
     known = {method.name: method.formulations[0] for method in convex} | _formulations()
     if name not in known:
@@ -116,12 +116,12 @@ def named_formulation(name: str) -> Formulation:
 
 
 def stored_formulation(name: str) -> Formulation:
-    """Return the formulation by its name in a store, including names of earlier versions."""
+    """Return the formulation of a name in a run's store, which may be one of an earlier version."""
     return _stored()[name]
 
 
 def stored_names() -> set[str]:
-    """Return all names of formulations that may occur in stores."""
+    """Return all formulation names that a run's store may contain, including former ones."""
     return set(_stored())
 
 

@@ -15,12 +15,12 @@ from convexfs.kernels import compiled
 
 #: Data types that can be packed if all values are 0, 1 or 2.
 PACKABLE = (np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.bool_))
-#: Bits per word, and words of a row that are processed together so that rows stay in cache.
+#: Bits per word, and words of a row that are processed together so that all rows stay in cache.
 _WORD, _TILE = 64, 64
 
 
 def packed(columns: np.ndarray) -> np.ndarray | None:
-    """Pack columns into rows of words; return None if they have other values than 0, 1 and 2."""
+    """Pack columns of 0, 1 and 2 into 64-bit words per row; None if there are other values."""
     if columns.dtype not in PACKABLE or not columns.size:
         return None
     low, high = columns.min(), columns.max()
@@ -31,7 +31,7 @@ def packed(columns: np.ndarray) -> np.ndarray | None:
 
 
 def _words(plane: np.ndarray) -> np.ndarray:
-    """Pack bits into words, padded with zeros."""
+    """Pack a boolean matrix into 64-bit words per row, padded with zeros."""
     rows, width = plane.shape
     room = np.zeros((rows, -(-width // _WORD) * _WORD // 8), np.uint8)
     filled = np.packbits(plane, axis=1)
@@ -52,7 +52,7 @@ _ones: Any = intrinsic(_counting)
 
 @compiled()
 def add_distances(words, out):
-    """Add the number of bits in which rows differ to the upper triangle of `out`."""
+    """Add the number of bits in which each two rows differ to the upper triangle of `out`."""
     n, width = words.shape
     for first in range(0, width, _TILE):
         tile = words[:, first : first + _TILE].copy()
@@ -67,7 +67,7 @@ def add_distances(words, out):
 
 
 def distances(words: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Return the numbers of bits in which rows [start, stop) differ from all rows."""
+    """Return the number of bits in which rows [start, stop) differ from each row."""
     out = np.zeros((stop - start, len(words)))
     add_between(words[start:stop], words, out)
     return out
@@ -75,7 +75,7 @@ def distances(words: np.ndarray, start: int, stop: int) -> np.ndarray:
 
 @compiled()
 def add_between(some, words, out):
-    """Add the numbers of bits in which some rows differ from all rows to `out`."""
+    """Add the number of bits in which each of some rows differs from each row to `out`."""
     n, width = words.shape
     for first in range(0, width, _TILE):
         tile = words[:, first : first + _TILE].copy()

@@ -9,30 +9,31 @@ import numpy as np
 from convexfs.errors import InputError
 from convexfs.neighbors.kernels import distance_sums, nearest
 
-#: Cells of a block of distances: 16 MB for any N.
+#: Most numbers in a block of distances: 16 MB.
 BLOCK_CELLS = 2_000_000
-#: Rows whose distances are copied below the diagonal at a time.
+#: Rows whose distances are copied to the lower triangle at a time.
 _MIRRORED = 128
 #: Fewest rows of a block.
 _LEAST_ROWS = 16
-#: Size of the panels of distances in a nearest-neighbour search.
+#: Samples per panel: a nearest-neighbour search computes distances panel by panel.
 _PANEL = 512
 #: Unit roundoff of float32, its least positive number, and a bound far below its largest.
 _ROUNDOFF, _ROUGH_LEAST, _ROUGH_LARGEST = 2.0**-24, 2.0**-148, 1e37
 #: Additional candidates beyond the neighbours, because float32 may misorder near ties.
 _SPARE = 4
-#: If a larger share of samples has too many near ties, float32 search does not pay.
+#: If the first panel has a larger fraction of rows with too many near ties, the search changes to
+#: float64.
 _FAILED = 0.25
 
 
 def row_blocks(n: int) -> list[tuple[int, int]]:
-    """Return ranges of rows whose distances to all n samples fit a small buffer."""
+    """Return ranges (start, stop) of rows whose distances to all n samples fit a small buffer."""
     size = max(BLOCK_CELLS // max(n, 1), _LEAST_ROWS)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def distances(X: np.ndarray, squared: bool = False, map: Callable[..., Any] = map) -> np.ndarray:
-    """Return Manhattan or squared Euclidean distances between all rows."""
+    """Return Manhattan or squared Euclidean distances of all rows (N, N); raise on overflow."""
     out = np.zeros((len(X), len(X)))
     add_later(X, out, squared, map)
     for start in range(0, len(X), _MIRRORED):
@@ -56,7 +57,7 @@ def add_later(
 
 
 def _by_feature(X: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield features as rows, some at a time, which overwrite those before.
+    """Yield blocks of features as rows; each block overwrites the one before.
 
     Rows of zeros follow until the last sweep is full.
     """
@@ -70,7 +71,7 @@ def _by_feature(X: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def rough_distances(X: np.ndarray) -> np.ndarray:
-    """Return Manhattan distances between all rows in float32, with few roundings each."""
+    """Return Manhattan distances (N, N) between all rows in float32; raise on overflow."""
     out = np.empty((len(X), len(X)), np.float32)
     panels = [slice(start, start + _PANEL) for start in range(0, len(X), _PANEL)]
     for number, own in enumerate(panels):
@@ -80,7 +81,7 @@ def rough_distances(X: np.ndarray) -> np.ndarray:
 
 
 def _rough_between(some: np.ndarray, rows: np.ndarray, same: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Float32 distances of some rows from other rows, and transposed."""
+    """Return float32 Manhattan distances of some rows from others, and their transpose."""
     n, m, group = len(some), len(rows), distance_sums.GROUP
     out = np.zeros((n + -n % group, m + -m % group), np.float32)
     across = out if same else np.empty(out.shape[::-1], np.float32)
@@ -89,7 +90,7 @@ def _rough_between(some: np.ndarray, rows: np.ndarray, same: bool) -> tuple[np.n
 
 
 def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False) -> np.ndarray:
-    """Return distances between some rows and other rows."""
+    """Return Manhattan or squared Euclidean distances of some rows from other rows."""
     out = np.zeros((len(some), len(rows)))
     for values, others in zip(_by_feature(some), _by_feature(rows), strict=True):
         distance_sums.add_tiles(values, others, 0, False, squared or None, out)
@@ -111,7 +112,7 @@ def nearest_in_groups(
     squared: bool = False,
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
-    """Find the nearest rows of each group for all rows.
+    """Return the indices of the nearest rows of each group, for all rows.
 
     Arguments and result are those of :func:`convexfs.neighbors.kernels.nearest.nearest_in_groups`.
 
@@ -138,7 +139,7 @@ def nearest_in_groups(
 def _by_rough_distances(
     X: np.ndarray, codes: np.ndarray, n_groups: int, n_neighbors: int, map: Callable[..., Any]
 ) -> np.ndarray | None:
-    """Search neighbours by float32 distances; return None if they fail for many rows."""
+    """Search neighbours by float32 distances; None if too many near ties need float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         # Centring leaves differences unchanged and reduces rounding errors.
         rough = np.empty(X.shape, np.float32)
@@ -148,7 +149,7 @@ def _by_rough_distances(
     if not largest < _ROUGH_LARGEST:
         return None
     blocks = distance_sums.ROUGH_FEATURES
-    # One percent more covers rounding in float64 and of the bound itself.
+    # One percent more covers the rounding of float64 and of the bound itself.
     relative = 1.01 * _ROUNDOFF * (blocks + X.shape[1] / blocks + 4)
     slack = 1.01 * _ROUNDOFF * (sizes + largest) + X.shape[1] * _ROUGH_LEAST
     shape = (len(X), n_groups or 2, n_neighbors + _SPARE)
@@ -180,7 +181,7 @@ def _search_panels(
     index: np.ndarray,
     map: Callable[..., Any],
 ) -> Iterator[slice]:
-    """Fill the lists of nearest samples; yield each finished panel.
+    """Fill `best` and `index` with the nearest samples; yield the slice of each finished panel.
 
     `between` returns the distances of two panels, and the same transposed. Panels meet in pairs.
     Every sample meets the panels in their order, so that of equal distances the first stays the
@@ -205,7 +206,7 @@ def _search_panels(
 
 
 def require_finite(dist: np.ndarray) -> np.ndarray:
-    """Return the distances; raise if one overflowed."""
+    """Return the distances unchanged; raise if one is not finite."""
     if not np.isfinite(dist.max(initial=0.0)):
         raise InputError("distances overflow: scale the features to ordinary sizes first")
     return dist

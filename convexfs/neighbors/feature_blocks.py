@@ -38,7 +38,7 @@ _ROUNDOFF = 2.0**-24
 
 @dataclass(frozen=True)
 class ArrayBlock:
-    """Columns held in memory."""
+    """Range of columns of a matrix in memory."""
 
     values: np.ndarray
 
@@ -48,7 +48,7 @@ class ArrayBlock:
 
 @dataclass(frozen=True)
 class FileBlock:
-    """Columns of a matrix in a binary file."""
+    """Range of columns of a matrix in a binary file, read when it is opened."""
 
     path: str
     offset: int
@@ -65,15 +65,15 @@ class FileBlock:
 
 
 class Block(Protocol):
-    """A range of columns that is sent as a description and read where it is opened."""
+    """Protocol of a range of columns that is sent as a description and read where it is opened."""
 
     def open(self) -> Any:
-        """Return an array, or a window to be read in parts."""
+        """Return the columns as an array, or as a window to be read in parts."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Weighted pairs of samples; pairs of negligible weight are left out.
+    """Weighted pairs of samples as lists of partners; pairs of negligible weight are left out.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Pairs:
 
 
 def feature_blocks(X: Any) -> Sequence[Block | SparseBlock]:
-    """Yield ranges of columns, independent of the number of workers."""
+    """Return blocks of columns for a pass over all features, whatever the number of workers."""
     cuts = ranges(X.shape[1])
     if isinstance(X, SparseSamples):
         if X.is_thin:
@@ -106,14 +106,14 @@ def feature_blocks(X: Any) -> Sequence[Block | SparseBlock]:
 
 
 def all_distances(X: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
-    """Return Manhattan distances between all rows of `X`, all features with weight 1."""
+    """Return Manhattan distances (N, N) between all rows of `X`, computed in float32."""
     return distances_in(X, np.float32, map)
 
 
 def distances_in(
     X: np.ndarray | ColumnSource, dtype: Any, map: Callable[..., Any] = map
 ) -> np.ndarray:
-    """Return Manhattan distances between all rows, computed in float32 or float64."""
+    """Return Manhattan distances (N, N) between all rows, computed in float32 or float64."""
     of_block = partial(_distances, dtype=dtype)
     if isinstance(X, ColumnSource):
         total = X.reduce(of_block, map)
@@ -145,12 +145,12 @@ def margin_columns(columns: np.ndarray, signed: np.ndarray) -> np.ndarray:
 
 
 def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return some columns as a centred float64 matrix."""
+    """Return some columns as a float64 matrix, minus their means."""
     return centred(X[:, index], np.float64)
 
 
 def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
-    r"""Return the pairs whose sum is ``c = Z'p``, without computing Z.
+    r"""Return the pairs of samples with the weights that sum to ``c = Z'p``, without computing Z.
 
     .. math::
         c_j = \sum_n p_n z_{nj} = \sum_{n<i} S_{ni} |x_{nj} - x_{ij}|,\qquad
@@ -173,7 +173,7 @@ def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs
 def feature_scores(
     X: np.ndarray, pairs: Pairs, map: Callable[..., Any] = map
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``c_j`` of every feature over the given pairs, and error bounds."""
+    """Return the score ``c_j`` of every feature over the given pairs, and an error bound each."""
     of_block = partial(_scores, pairs=pairs)
     if isinstance(X, ColumnSource):
         found = X.gather(of_block, map)
@@ -184,7 +184,7 @@ def feature_scores(
 
 
 def exact_scores(X: np.ndarray, index: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Return ``c_j`` of some features in float64."""
+    """Return the scores ``c_j`` of some features over the given pairs, in float64."""
     scores = np.empty(len(index))
     for start in range(0, len(index), _READ):
         chosen = slice(start, start + _READ)
@@ -258,7 +258,7 @@ def _scores(block: Any, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def centred(columns: np.ndarray, dtype: Any) -> np.ndarray:
-    """Return a C-contiguous copy with the column means subtracted.
+    """Return a C-contiguous copy in `dtype` with the column means subtracted.
 
     Differences stay what they are, but their rounding is then relative to a
     feature's spread and not to its offset.
@@ -282,7 +282,7 @@ def _require_finite(result: np.ndarray) -> np.ndarray:
 
 
 def _least_size(signed: np.ndarray, p: np.ndarray, budget: float) -> float:
-    """Return the power of two below which weights may be dropped: they sum to at most `budget`.
+    """Return the power of two below which weights may be dropped, as they sum to at most `budget`.
 
     Powers are compared, because sorting all pairs takes longer than their sums.
     """
@@ -293,7 +293,7 @@ def _least_size(signed: np.ndarray, p: np.ndarray, budget: float) -> float:
 
 
 def _backing_file(X: np.ndarray) -> np.memmap | None:
-    """Return the memory map that `X` is a view of, if its columns can be read from the file."""
+    """Return the memory map that `X` is a view of; None if no file has its columns."""
     base: Any = X
     while base is not None and not isinstance(base, np.memmap):
         base = getattr(base, "base", None)

@@ -25,7 +25,7 @@ METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
 #: Values of `n_neighbors` that mean all samples within a radius.
 RADII = ("surf", "multisurf")
-#: Rows of distances that stay in cache while their radii are computed.
+#: Rows of distances that are processed together, so that they stay in cache.
 _CACHED_ROWS = 32
 
 
@@ -47,16 +47,16 @@ class SignedNeighbors:
 
     @property
     def is_dense(self) -> bool:
-        """Return whether weights of all pairs are stored, as by :func:`all_pairs`."""
+        """Return whether weights are stored for all N x N pairs, as by :func:`all_pairs`."""
         return self.index.strides[0] == 0 and self.index.shape[1] == 1
 
     def times(self, terms: np.ndarray) -> "SignedNeighbors":
-        """Multiply the weights of each sample's neighbours by its entry of `terms` (N,)."""
+        """Return a copy with the weights of sample n's neighbours multiplied by ``terms[n]``."""
         return SignedNeighbors(self.index, self.coefficient * terms[:, None, None])
 
 
 def all_pairs(signed: np.ndarray) -> SignedNeighbors:
-    """Wrap signed weights (N, N), with every sample as a neighbour of every other."""
+    """Wrap a matrix (N, N) of signed weights: every sample is a neighbour of every other."""
     coefficient = signed[:, None, :]
     return SignedNeighbors(np.broadcast_to(np.arange(len(signed)), coefficient.shape), coefficient)
 
@@ -102,7 +102,7 @@ def signed_neighbors(
 def sample_distances(
     X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> np.ndarray:
-    """Return distances between all samples in float64."""
+    """Return distances (N, N) between all samples of any kind, in float64."""
     X = as_samples(X)
     if isinstance(X, np.ndarray):
         return dense.distances(X, metric == "sqeuclidean", map)
@@ -110,13 +110,13 @@ def sample_distances(
 
 
 def nearest(X: Any, number: int, map: Callable[..., Any] = map) -> np.ndarray:
-    """Return the `number` nearest rows of each row, of any class, closest first: array (N, M)."""
+    """Return the indices of the `number` nearest rows of each row, any class: array (N, number)."""
     alike = np.zeros(len(X), dtype=np.int64)
     return _nearest_in_groups(X, alike, 1, number, "manhattan", map)[:, 0]
 
 
 def nearest_at(distances: np.ndarray, number: int) -> np.ndarray:
-    """Do the same as :func:`nearest`, from a matrix of distances (N, N)."""
+    """Return the indices of the `number` nearest samples of each, from distances (N, N)."""
     alike = np.zeros(len(distances), dtype=np.int64)
     return kernels.nearest_in_groups(distances, 0, alike, 1, number)[:, 0]
 
@@ -129,7 +129,7 @@ def _nearest_in_groups(
     metric: str,
     map: Callable[..., Any],
 ) -> np.ndarray:
-    """Find the nearest samples of each group for samples of any kind."""
+    """Return the indices of the nearest samples of each group, for samples of any kind."""
     X = as_samples(X)
     if isinstance(X, np.ndarray):
         return dense.nearest_in_groups(X, codes, n_groups, number, metric == "sqeuclidean", map)
@@ -142,7 +142,7 @@ def _nearest_in_groups(
 
 
 class NeighborOrder:
-    """Samples sorted by distance from each other, for neighbours at many labellings.
+    """Samples sorted by distance from each sample, to find neighbours at many labellings.
 
     Distances do not depend on the classes: they are sorted once, and classes only choose
     hits and misses. :meth:`signed` has the neighbours of :func:`signed_neighbors` of the same
@@ -168,7 +168,7 @@ class NeighborOrder:
         self._order = np.concatenate(list(map(sort, row_blocks(len(X)))))
 
     def signed(self, codes: np.ndarray, n_neighbors: float | str, miss: str) -> SignedNeighbors:
-        """Return the hits and misses for these class labels."""
+        """Return the signed hits and misses for these class labels."""
         if self._near is not None:
             return self._near.signed(codes, miss)
         groups = _Groups.of(codes, n_neighbors, miss)
@@ -198,7 +198,7 @@ class _Near:
         return cls(distances, np.concatenate(parts))
 
     def signed(self, codes: np.ndarray, miss: str) -> SignedNeighbors:
-        """Return all pairs of samples, with weight 0 beyond the radius."""
+        """Return the signed weights of all pairs (N, N), which are 0 beyond the radius."""
         groups = _Groups.of(codes, RADII[0], miss)
         counts, rows = np.zeros((len(codes), len(groups.counts))), np.arange(len(codes))
         counts[:] = kernels.count_near(self.distances, self.radii, codes, counts.shape[1])
@@ -217,7 +217,7 @@ class _Near:
 def signed_neighbors_at(
     distances: np.ndarray, codes: np.ndarray, n_neighbors: float | str, miss: str
 ) -> SignedNeighbors:
-    """Do the same as :func:`signed_neighbors`, from a matrix of distances (N, N)."""
+    """Return the result of :func:`signed_neighbors` from a matrix of distances (N, N)."""
     if is_radius(n_neighbors):
         return _Near.of(distances, str(n_neighbors)).signed(codes, miss)
     groups = _Groups.of(codes, n_neighbors, miss)
@@ -237,7 +237,7 @@ def signed_neighbors_at(
 
 
 def _share_bounds(distances: np.ndarray, codes: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return each sample's distance to its last neighbour in each class; inf if all are."""
+    """Return each sample's distance to its last neighbour in each class; inf if it takes all."""
     bounds = np.full((len(codes), len(limits)), np.inf)
     size = max(BLOCK_CELLS // len(codes), 1)
     for own, other in np.ndindex(limits.shape):
@@ -254,7 +254,7 @@ def _share_bounds(distances: np.ndarray, codes: np.ndarray, limits: np.ndarray) 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Groups of samples that are searched together, and how many neighbours each gives.
+    """Groups in which neighbours are searched, and how many each sample takes from each group.
 
     ``number`` is that of the classes, or 0 for two pools: one's own class and all others.
     A sample of class a takes ``limits[a, group]``; see :func:`_coefficients` for ``miss``.
@@ -283,7 +283,7 @@ class _Groups:
         return SignedNeighbors(index, _coefficients(index, codes, self.counts, self.miss))
 
     def share_weights(self, codes: np.ndarray) -> np.ndarray:
-        """Return the signed weight of one neighbour in each class (N, classes)."""
+        """Return the signed weight of one neighbour in each class, array (N, classes)."""
         others = self.counts - np.equal.outer(codes, np.arange(len(self.counts)))
         found = np.minimum(self.limits[codes], others)
         return _group_weights(found, codes, self.counts, self.miss)
@@ -292,7 +292,7 @@ class _Groups:
 def distance_rows(
     X: Any, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> Callable[[tuple[int, int]], np.ndarray]:
-    """Return a function that maps a block of rows to their distances from all samples."""
+    """Return a function that maps rows (start, stop) to their distances from all samples."""
     squared, X = metric == "sqeuclidean", as_samples(X)
     if isinstance(X, ColumnSource):
         rows = out_of_core.distance_rows(X, metric, map)
@@ -312,7 +312,7 @@ def distance_rows(
 
 
 def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) -> None:
-    """Raise if `n_neighbors` is too large for `n_samples` rows."""
+    """Raise if `metric`, `miss` or `n_neighbors` is invalid for `n_samples` rows."""
     check_choice("metric", metric, METRICS)
     check_choice("miss rule", miss, MISS_RULES)
     if is_radius(n_neighbors):
@@ -329,24 +329,24 @@ def check_neighbors(n_samples: int, n_neighbors: Any, metric: Any, miss: Any) ->
 
 
 def _refuse_near_words(n_neighbors: Any) -> None:
-    """Raise for a misspelt value of `RADII`; numbers are checked elsewhere."""
+    """Raise if a string looks like a misspelt one of `RADII`; numbers are checked elsewhere."""
     near = did_you_mean(n_neighbors, RADII) if isinstance(n_neighbors, str) else ""
     if near.endswith("?"):
         raise InputError(f"unknown n_neighbors '{n_neighbors}': {near}")
 
 
 def is_radius(n_neighbors: Any) -> bool:
-    """Return whether `n_neighbors` means all samples within a radius."""
+    """Return whether `n_neighbors` is "surf" or "multisurf": all samples within a radius."""
     return isinstance(n_neighbors, str) and n_neighbors in RADII
 
 
 def is_share(n_neighbors: Any) -> bool:
-    """Return whether `n_neighbors` is a share of each class."""
+    """Return whether `n_neighbors` is a float between 0 and 1: a fraction of each class."""
     return isinstance(n_neighbors, float | np.floating) and bool(0.0 < n_neighbors < 1.0)
 
 
 def _own_radii(dist: np.ndarray, start: int) -> np.ndarray:
-    """Return each sample's radius: mean distance to the others minus half the deviation."""
+    """Return each sample's MultiSURF radius: mean distance to others minus half their deviation."""
     rows, others = np.arange(len(dist)), dist.shape[1] - 1
     mean = (dist.sum(axis=1) - dist[rows, start + rows]) / others
     apart = dist - mean[:, None]
@@ -357,7 +357,7 @@ def _own_radii(dist: np.ndarray, start: int) -> np.ndarray:
 def _coefficients(
     index: np.ndarray, codes: np.ndarray, counts: np.ndarray, miss: str
 ) -> np.ndarray:
-    """Return -1/M for hits, and 1/M times the group's share for misses."""
+    """Return weights like `index`: -1/M for M hits, the group's weight over M for M misses."""
     found = index >= 0
     each = _group_weights(np.count_nonzero(found, axis=2), codes, counts, miss)
     return np.where(found, each[:, :, None], 0.0)
@@ -366,7 +366,7 @@ def _coefficients(
 def _group_weights(
     found: np.ndarray, codes: np.ndarray, counts: np.ndarray, miss: str
 ) -> np.ndarray:
-    """Return the signed weight per neighbour from the number found in each group (N, groups)."""
+    """Return the signed weight of one neighbour by sample and group, given how many were found."""
     each = 1.0 / np.maximum(found, 1)
     return each * _group_shares(codes, counts, miss) * (counts[codes] > 1)[:, None]
 

@@ -25,7 +25,7 @@ def margin_vector(
     metric: str = "manhattan",
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
-    """Return ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, elementwise (LFE eq. 4).
+    """Return RELIEF's margins ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, by feature.
 
     With ``metric="sqeuclidean"`` differences are squared.
     """
@@ -83,11 +83,11 @@ def _sparse_margin(
 
 
 def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
-    """Add the weights of (n, i) and (i, n), whose differences are the same."""
+    """Return pairs n < i with the sum of the weights of (n, i) and (i, n), as lists of partners."""
     index, coefficient = neighbors.index, neighbors.coefficient
     if neighbors.is_dense:
         n = len(index)
-        # Row n has room for all later samples.
+        # Row n has space for all later samples.
         starts = np.arange(n) * np.arange(2 * n - 1, n - 1, -1) // 2
         room = n * (n - 1) // 2
         pairs = starts, starts.copy(), np.empty(room, np.int32), np.empty(room)
@@ -97,5 +97,5 @@ def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
 
 
 def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
-    """Return each feature's rounding error of margins; smaller margins count as 0."""
+    """Return a bound on the rounding error of each feature's margin; smaller margins count as 0."""
     return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)

@@ -9,7 +9,7 @@ from convexfs.neighbors.missing_values import MixedSamples
 
 @dataclass(frozen=True)
 class Pairs:
-    """Differences of some rows from all samples, arrays (rows, N, J).
+    """Differences of some rows from all samples and their derivatives, arrays (rows, N, J).
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Pairs:
     by_share: bool = False
 
     def deviations(self, signed: np.ndarray) -> np.ndarray:
-        """Return the derivative of margins by the log-weight of each hit and miss.
+        """Return the derivative of the margins by the logarithm of each pair's weight.
 
         Of a mean it is what a difference has beyond the mean, of a share seen what a pair has
         beyond the share.
@@ -64,7 +64,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class _Side:
-    """The hits or the misses: observed share and mean difference, with their derivatives."""
+    """The hits or the misses: observed fraction and mean difference, with their derivatives."""
 
     share: np.ndarray
     mean: np.ndarray
@@ -73,7 +73,7 @@ class _Side:
 
 
 def pairs_of(samples: MixedSamples, rows: slice, w: np.ndarray) -> Pairs:
-    """Return all differences of some rows at weights w, for samples of few features."""
+    """Return some rows' differences from all samples and their derivatives at w; few features."""
     seen = samples.seen[rows, None] * samples.seen
     counted = seen * np.minimum(np.abs(samples.x[rows, None] - samples.x), samples.cap)
     if samples.rule == "observed":

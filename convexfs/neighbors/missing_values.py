@@ -63,7 +63,7 @@ _BLOCK_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Expected:
-    """Mean differences from the possible values of a missing cell.
+    """Expected differences of a value from a missing one, and of two missing ones.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Expected:
 
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> "Expected":
-        """Return an instance without groups, for the rule that compares observed cells only."""
+        """Return an instance without groups, for the rule "observed", which needs none."""
         empty = np.empty((0, *shape))
         return cls(np.zeros(shape[0], np.int64), empty, np.empty((0, 0, shape[1])))
 
@@ -106,7 +106,7 @@ class NeighborLists:
         return cls(starts, others.astype(np.int64), np.ascontiguousarray(signed[row, place]))
 
     def matrix(self, start: int, stop: int) -> Any:
-        """Return rows [start, stop) as a sparse matrix."""
+        """Return the weights of rows [start, stop) as a sparse matrix (stop - start, N)."""
         from scipy.sparse import csr_array
 
         first, last = self.starts[start], self.starts[stop]
@@ -174,7 +174,7 @@ class MixedSamples:
 
     @property
     def spread(self) -> np.ndarray:
-        """Return the largest difference of each feature."""
+        """Return each feature's range over the observed values; at most the cap of a category."""
         low = np.where(self.seen > 0, self.x, np.inf).min(axis=0)
         high = np.where(self.seen > 0, self.x, -np.inf).max(axis=0)
         return np.minimum(np.maximum(high - low, 0.0), self.cap)
@@ -197,29 +197,29 @@ class MixedSamples:
         return self._with_expected_distances(d, w)
 
     def _with_expected_distances(self, d: np.ndarray, w: np.ndarray) -> np.ndarray:
-        holed = self._holed
-        if not len(holed):
+        incomplete = self._incomplete
+        if not len(incomplete):
             return d
-        gone, expected = 1.0 - self.seen[:, holed], self.expected.columns(holed)
+        gone, expected = 1.0 - self.seen[:, incomplete], self.expected.columns(incomplete)
         for group, one in enumerate(expected.one):
             of_group = np.flatnonzero(expected.groups == group)
-            half = (one * w[holed]) @ gone[of_group].T
+            half = (one * w[incomplete]) @ gone[of_group].T
             d[:, of_group] += half
             d[of_group] += half.T
             for other, both in enumerate(expected.both[group]):
                 with_other = np.flatnonzero(expected.groups == other)
-                lacking = (gone[of_group] * (w[holed] * both)) @ gone[with_other].T
+                lacking = (gone[of_group] * (w[incomplete] * both)) @ gone[with_other].T
                 d[np.ix_(of_group, with_other)] += lacking
         np.fill_diagonal(d, 0.0)
         return d
 
     def margins(self, signed: "np.ndarray | NeighborLists") -> np.ndarray:
-        """Return ``z_nj = sum_i A_ni phi_j(n, i)`` for every sample and feature."""
+        """Return the margins ``z_nj = sum_i A_ni phi_j(n, i)``, array (N, J)."""
         lists = signed if isinstance(signed, NeighborLists) else NeighborLists.of(signed)
         return self._margin_rows((0, len(self)), lists)
 
     def margin_sum(self, lists: NeighborLists, map: Callable[..., Any] = map) -> np.ndarray:
-        """Return ``sum_n z_nj`` for every feature."""
+        """Return the margin vector ``sum_n z_nj``, one number per feature."""
 
         def partial_sum(block: tuple[int, int]) -> np.ndarray:
             return self._margin_rows(block, lists).sum(axis=0)
@@ -229,7 +229,7 @@ class MixedSamples:
     def scores(
         self, signed: np.ndarray, p: np.ndarray, map: Callable[..., Any] = map
     ) -> np.ndarray:
-        """Return ``c_j = sum_n p_n z_nj`` for every feature."""
+        """Return the scores ``c_j = sum_n p_n z_nj``, one number per feature."""
         lists = NeighborLists.of(signed)
         step = max(1, _BLOCK_CELLS // len(self))
         cuts = [slice(start, start + step) for start in range(0, self.shape[1], step)]
@@ -252,11 +252,11 @@ class MixedSamples:
     def _add_expected_margins(
         self, z: np.ndarray, block: tuple[int, int], lists: NeighborLists
     ) -> None:
-        holed = self._holed
-        if not len(holed):
+        incomplete = self._incomplete
+        if not len(incomplete):
             return
         rows, signed = slice(*block), lists.matrix(*block)
-        gone, expected = 1.0 - self.seen[:, holed], self.expected.columns(holed)
+        gone, expected = 1.0 - self.seen[:, incomplete], self.expected.columns(incomplete)
         lacking, own = gone[rows], expected.groups[rows]
         more = np.zeros(lacking.shape)
         for group, one in enumerate(expected.one):
@@ -265,11 +265,11 @@ class MixedSamples:
             more += one[rows] * lacked + lacking * expected.both[own, group] * lacked
             mine = own == group
             more[mine] += (lacking * (signed @ one))[mine]
-        z[:, holed] += more
+        z[:, incomplete] += more
 
     @property
-    def _holed(self) -> np.ndarray:
-        """Return a mask of the features with a missing value."""
+    def _incomplete(self) -> np.ndarray:
+        """Return the indices of the features with a missing value."""
         return np.flatnonzero(self.seen.min(axis=0) == 0)
 
     def _row_blocks(self, width: int) -> list[tuple[int, int]]:
@@ -278,7 +278,7 @@ class MixedSamples:
 
 
 def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> MixedSamples:
-    """Scale values, and compute the expected differences of missing ones.
+    """Make samples: centre and scale values, and compute expected differences of missing ones.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> Mix
 
 
 def of_classes(X: Any, codes: np.ndarray) -> Any:
-    """Give samples their class labels if the rule "class" needs them; else return them as is."""
+    """Return samples with expectations by class if their rule is "class"; else return `X` as is."""
     if not isinstance(X, MixedSamples) or X.rule != "class":
         return X
     return replace(X, expected=_expected(X.x, X.seen, X.cap, codes))
@@ -320,7 +320,7 @@ def of_classes(X: Any, codes: np.ndarray) -> Any:
 def _expected(
     x: np.ndarray, seen: np.ndarray, cap: np.ndarray, codes: np.ndarray | None = None
 ) -> Expected:
-    """Return mean differences from the observed values, by class if classes are given."""
+    """Return expected differences from the observed values, by class if class labels are given."""
     everyone = np.zeros(len(x), np.int64)
     groups = everyone if codes is None else codes
     one = _from_others(x, seen, cap, groups)
@@ -338,7 +338,7 @@ def _expected(
 def _from_others(
     x: np.ndarray, seen: np.ndarray, cap: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
-    """Return the mean difference of each value from all others of each group (K, N, J), or NaN."""
+    """Return each value's mean difference from the others of each group, (K, N, J); NaN without."""
     by_feature = np.ascontiguousarray(x.T)
     order = np.argsort(np.where(seen.T > 0, by_feature, np.inf), axis=1)
     one = np.zeros((int(groups.max()) + 1, *by_feature.shape))
@@ -351,7 +351,7 @@ def _from_others(
 
 
 def _shares_of_others(x: np.ndarray, seen: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the share of each group's other samples that have another category (K, N)."""
+    """Return the fraction of each group's other samples with another category, array (K, N)."""
     values, codes = np.unique(x, return_inverse=True)
     table = np.zeros((groups.max() + 1, len(values)))
     np.add.at(table, (groups[seen], codes[seen]), 1.0)
@@ -363,7 +363,7 @@ def _shares_of_others(x: np.ndarray, seen: np.ndarray, groups: np.ndarray) -> np
 
 
 def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarray:
-    """Scale distances from the observed weight to all weight.
+    """Scale distances from observed to total weight; pairs with nothing observed are farthest.
 
     Nothing observed counts as farthest.
     """
@@ -374,6 +374,6 @@ def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarr
 
 
 def _times(cap: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return caps in the weighted space; infinite caps stay infinite."""
+    """Return caps times weights; infinite caps stay infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(cap), np.inf, cap * w)

@@ -25,7 +25,7 @@ _READ = 1024
 def distance_rows(
     X: ColumnSource, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> Callable[[tuple[int, int]], np.ndarray]:
-    """Return a function from a range of rows to their distances from all rows."""
+    """Return a function that maps rows (start, stop) to their distances from all rows."""
     if metric != "manhattan":
         raise InputError(
             f"metric={metric!r} takes samples in memory, as numbers of 4 bytes or more: convert "
@@ -39,7 +39,7 @@ def distance_rows(
 
 
 def _all_bits(X: ColumnSource, map: Callable[..., Any]) -> np.ndarray | None:
-    """Return the bits of all columns if they are binary and smaller than all distances."""
+    """Return all columns packed as bits; None if not all 0 to 2, or if distances are smaller."""
     n_samples, n_features = X.shape
     two_bits_each = n_samples * n_features / 4
     if (
@@ -64,7 +64,7 @@ def margin_vector(
     coefficient: np.ndarray,
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
-    """Return ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, elementwise, in float64."""
+    """Return RELIEF's margins ``sum_n (mean |x_n - misses| - mean |x_n - hits|)`` in float64."""
     found = coefficient != 0.0
     starts = np.concatenate([[0], np.cumsum(found.sum(axis=(1, 2)))])
     others = index[found].astype(np.int32)
@@ -72,14 +72,14 @@ def margin_vector(
 
 
 def pair_sums(X: ColumnSource, pairs: Pairs, map: Callable[..., Any] = map) -> np.ndarray:
-    """Return the weighted differences summed over these pairs, per feature in float64."""
+    """Return ``sum of weight |x_n - x_i|`` over these pairs, per feature in float64."""
     return np.concatenate(X.gather(partial(_pair_sums, pairs=pairs), map))
 
 
 def weighted_distances(
     X: ColumnSource, weights: np.ndarray, map: Callable[..., Any] = map
 ) -> np.ndarray:
-    """Return ``d_ni = sum_j w_j |x_nj - x_ij|`` in float64; columns of weight 0 are skipped."""
+    """Return ``d_ni = sum_j w_j |x_nj - x_ij|`` (N, N) in float64; skip columns of weight 0."""
     total = X.reduce(partial(_weighted_distances, weights=weights), map)
     return total + total.T
 

@@ -9,7 +9,7 @@ from convexfs.neighbors.missing_values import MixedSamples, as_if_all_seen, mixe
 
 
 def known_to(new: np.ndarray, known: np.ndarray | MixedSamples) -> np.ndarray | MixedSamples:
-    """Return the known samples as mixed samples if the new ones have missing values."""
+    """Return the known samples, as MixedSamples if the new ones have missing values."""
     if isinstance(known, MixedSamples) or not np.isnan(new).any():
         return known
     return mixed_samples(known, np.zeros(known.shape[1], dtype=bool), "hybrid")
@@ -18,7 +18,7 @@ def known_to(new: np.ndarray, known: np.ndarray | MixedSamples) -> np.ndarray | 
 def distances_to(
     known: np.ndarray | MixedSamples, weights: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that maps new samples to their distances from the known ones."""
+    """Return a function that maps new samples to their weighted distances from the known ones."""
     used = np.flatnonzero(weights)
     if isinstance(known, MixedSamples):
         few = known[:, used]
@@ -32,7 +32,7 @@ def _weighted(X: np.ndarray, used: np.ndarray, weights: np.ndarray) -> np.ndarra
 
 
 def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted distances of new samples from known ones.
+    """Return weighted distances (new, known) of new samples from known ones with missing values.
 
     What is missing of either is expected to be a known value, of any class: that of a new
     sample is not known. Under the rule "observed" only what both have counts.
@@ -60,7 +60,7 @@ def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndar
 
 
 def _from_known(x: np.ndarray, known: MixedSamples) -> np.ndarray:
-    """Return the mean difference of each value from the known values of its feature."""
+    """Return the mean difference of each new value from the known values of its feature."""
     count = np.maximum(known.seen.sum(axis=0), 1.0)
     return (
         np.array(

@@ -22,12 +22,12 @@ DIFFERENCES = ("rank", "range")
 
 
 def check_difference(how: Any) -> None:
-    """Raise unless `how` names a difference of targets."""
+    """Raise unless `how` is "rank" or "range"."""
     check_choice("difference of targets", how, DIFFERENCES)
 
 
 def target_difference(y: np.ndarray, how: str = "rank") -> np.ndarray:
-    """Return how different the targets of all pairs are, from 0 to 1.
+    """Return the difference of targets of all pairs (N, N), from 0 to 1, by ranks or by the range.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def target_difference(y: np.ndarray, how: str = "rank") -> np.ndarray:
 
 
 def has_both(delta: np.ndarray) -> np.ndarray:
-    """Return a mask of the samples that have a hit and a miss of positive weight."""
+    """Return a boolean mask of the samples that have both a hit and a miss of positive weight."""
     others = ~np.eye(len(delta), dtype=bool)
     misses, hits = np.where(others, delta, 0.0), np.where(others, 1.0 - delta, 0.0)
     return (misses.max(axis=1) > 0) & (hits.max(axis=1) > 0)
@@ -57,7 +57,7 @@ def has_both(delta: np.ndarray) -> np.ndarray:
 def soft_shares(
     distances: np.ndarray, delta: np.ndarray, sigma: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probabilities of samples to be the nearest miss, and the nearest hit.
+    """Return the probabilities (N, N) of i to be n's nearest miss, and those of its nearest hit.
 
     Rows sum to 1, or to 0 where a sample has no hit or no miss: it has no margin.
     """
@@ -66,7 +66,7 @@ def soft_shares(
 
 
 def signed_shares(distances: np.ndarray, delta: np.ndarray, sigma: float) -> np.ndarray:
-    """Return ``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|``."""
+    """Return ``A = P_miss - P_hit`` (N, N), so that ``zbar_n = sum_i A_ni |x_n - x_i|``."""
     miss, hit = soft_shares(distances, delta, sigma)
     return miss - hit
 
@@ -82,7 +82,7 @@ def _shared(distances: np.ndarray, part: np.ndarray, sigma: float) -> np.ndarray
 def neighbor_influence(
     n_samples: int, n_neighbors: float, spread: float | None = None
 ) -> np.ndarray:
-    """Return the influence of the nearest, second nearest, ... sample: RReliefF's d(i, j).
+    """Return the weights, which sum to 1, of the nearest, second nearest, ... sample in RReliefF.
 
     Parameters
     ----------

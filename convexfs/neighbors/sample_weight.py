@@ -18,7 +18,7 @@ from convexfs.neighbors.hits_misses import is_radius, is_share
 
 @dataclass(frozen=True)
 class SampleWeights:
-    """Sample weights and class weights.
+    """Sample weights, and class weights if there are any.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class SampleWeights:
     classes: np.ndarray | None = None
 
     def terms(self, codes: np.ndarray) -> np.ndarray:
-        """Return the weight of each sample's term, given its class."""
+        """Return each sample's weight in the sum over samples: sample weight times class weight."""
         if self.classes is not None:
             return self.rows * self.classes[codes]
         if not self.balanced:
@@ -64,7 +64,7 @@ def counted_neighbors(
     n_neighbors: float | str,
     miss: str,
 ) -> np.ndarray:
-    """Return the signed weights of all pairs, in the form of ``signed_neighbors``.
+    """Return the signed neighbour weights of all pairs (N, N) for weighted samples.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def counted_neighbors(
 
 
 def _nearest(there: np.ndarray, order: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return the weights of each row's nearest samples, up to the row's limit in total."""
+    """Return the weights of each row's nearest samples, cut so that they sum to the row's limit."""
     sorted_rows = np.take_along_axis(there, order, axis=1)
     before = np.cumsum(sorted_rows, axis=1) - sorted_rows
     taken = np.clip(limits[:, None] - before, 0.0, sorted_rows)
@@ -123,7 +123,7 @@ def _shares(n_neighbors: float | str) -> bool:
 
 
 def _miss_shares(totals: np.ndarray, miss: str) -> np.ndarray:
-    """Return the weight of each class among the misses, by the class of the sample."""
+    """Return each class's fraction among the misses, one row per class of the sample."""
     weight = np.broadcast_to(totals > 0 if miss == "uniform" else totals, (len(totals),) * 2)
     weight = np.where(np.eye(len(totals), dtype=bool), 0.0, weight)
     return weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)

@@ -11,7 +11,7 @@ from convexfs.errors import warn
 from convexfs.neighbors.missing_values import Expected, MixedSamples
 from convexfs.neighbors.sparse import SparseSamples
 
-#: Ratio of the widest to the narrowest column above which a warning is given.
+#: Warn if the range of the widest column over that of the narrowest is larger than this.
 _SCALES_APART = 100.0
 
 
@@ -23,14 +23,14 @@ def as_samples(X: Any) -> Any:
 
 
 def some_features(X: Any, index: np.ndarray) -> Any:
-    """Return the samples restricted to some features; out-of-core columns are read."""
+    """Return the samples with some features only; out-of-core columns are read into memory."""
     if isinstance(X, SparseSamples):
         return X.columns(index)
     return as_samples(X[:, index])
 
 
 def some_rows(X: Any, index: np.ndarray) -> Any:
-    """Return some rows of the same kind of samples; rows may repeat."""
+    """Return some rows, which may repeat, as samples of the same kind."""
     if isinstance(X, SparseSamples):
         return SparseSamples(X.by_rows[index])
     if not isinstance(X, MixedSamples):
@@ -41,7 +41,7 @@ def some_rows(X: Any, index: np.ndarray) -> Any:
 
 
 def beside(X: Any, others: Any) -> Any:
-    """Return samples of the same kind with the columns of both."""
+    """Return samples of the same kind with the columns of `X`, then those of `others`."""
     if isinstance(X, SparseSamples):
         return SparseSamples(hstack([X.by_columns, others.by_columns], format="csc"))
     if not isinstance(X, MixedSamples):
@@ -60,7 +60,7 @@ def beside(X: Any, others: Any) -> Any:
 def spreads(X: Any) -> np.ndarray:
     """Return each feature's range; for sparse samples its largest absolute value."""
     if isinstance(X, SparseSamples):
-        # Sums over nonzeros round relative to the values, not to the differences.
+        # Sums over nonzeros round relative to the values, not to their differences.
         return X.largest()
     if isinstance(X, ColumnSource):
         return X.spreads()
@@ -68,7 +68,7 @@ def spreads(X: Any) -> np.ndarray:
 
 
 def warn_of_scales(X: Any, names: Any = None) -> None:
-    """Warn if columns in memory differ so much in scale that some hardly count."""
+    """Warn if columns in memory differ so much in range that some hardly affect distances."""
     if isinstance(X, ColumnSource):
         return
     if isinstance(X, np.ndarray):  # Of any type, because differences of bytes may not fit a byte.

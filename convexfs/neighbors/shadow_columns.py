@@ -19,15 +19,15 @@ from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.samples import as_samples, beside, some_rows, spreads
 from convexfs.neighbors.sparse import SparseSamples
 
-#: Mean margins of the columns (J,), and margins of their shadows (B, J).
+#: Mean margins of the columns (J,), and margins of their shadows (B, J), one row per draw.
 Margins = tuple[np.ndarray, np.ndarray]
-#: Draws whose neighbours are held in memory at a time.
+#: Permutations whose neighbours are held in memory at a time.
 _HELD = 16
 
 
 @dataclass(frozen=True)
 class ShadowDraws:
-    """Permutations of the rows, with the seed, weights and threads for their margins.
+    """Row permutations that make shadow columns, with the seed, weights and threads to use.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def shadow_margins(
     codes: np.ndarray | None = None,
     map: Callable[..., Any] = map,
 ) -> Margins:
-    """Return the margins of the columns, averaged over the draws, and those of the shadows.
+    """Return the columns' margins, averaged over the draws, and the shadows' margins of each draw.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def shadow_margins(
 
 
 def _moved(near: SignedNeighbors, order: np.ndarray) -> SignedNeighbors:
-    """Map neighbours of permuted samples to neighbours of the samples themselves."""
+    """Map neighbours among permuted samples to neighbours among the samples themselves."""
     if near.is_dense:
         inverse = np.argsort(order)
         return all_pairs(near.coefficient[:, 0][np.ix_(inverse, inverse)])
@@ -122,7 +122,7 @@ def _in_order(map: Callable[..., Any], draw: Callable[..., Any], rows: np.ndarra
 def _mean_margin(
     X: Any, draws: Iterable[Any], number: int, metric: str, map: Callable[..., Any]
 ) -> Margins:
-    """Average the margins of X over draws by averaging pair weights: one pass over X."""
+    """Return the margins of X averaged over draws, from averaged pair weights, and the shadows'."""
     mixed = isinstance(X, MixedSamples)
     total = np.zeros(X.shape[1] if mixed else (len(X), len(X)))
     shadows = np.empty((number, X.shape[1]))
@@ -142,13 +142,13 @@ def _mean_margin(
 
 
 def feature_deviations(X: Any) -> np.ndarray:
-    """Return the standard deviation of each feature, in units of its differences.
+    """Return each feature's standard deviation; for categories, the root of half the mean d^2.
 
     That is ``sqrt(E[d^2] / 2)`` for the difference d of two samples, which also categories have.
     """
     X = as_samples(X)
     spread = spreads(X)
-    # Squares of tiny and huge numbers would underflow or overflow.
+    # Divide by the range first: squares of tiny and huge numbers would underflow or overflow.
     unit = np.where(spread > 0, spread, 1.0)
     if isinstance(X, SparseSamples):
         found = standard_deviation(X.times(1.0 / unit).by_columns)

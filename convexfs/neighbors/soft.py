@@ -9,7 +9,7 @@ from convexfs.neighbors.kernels import pair_weights
 
 
 def check_sigma(sigma: Any) -> None:
-    """Raise unless `sigma` is a positive number; infinity makes all neighbours equal."""
+    """Raise unless `sigma` is positive; infinity, allowed, makes all samples equally near."""
     if not (isinstance(sigma, float) and sigma == np.inf):
         check_number("sigma", sigma, 0, open_ends=True)
 
@@ -20,7 +20,7 @@ def neighbor_probabilities(
     sigma: float,
     rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the probability of sample i to be the nearest hit, and miss, of sample n.
+    r"""Return the probabilities (N, N) of i to be n's nearest hit, and those of its nearest miss.
 
     .. math::
         P(x_i = NH(x_n)) = \frac{\exp(-d_{ni}/\sigma)}{\sum_{k \in H_n} \exp(-d_{nk}/\sigma)}
@@ -54,7 +54,7 @@ def neighbor_probabilities(
 def signed_probabilities(
     distances: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return ``A = P_miss - P_hit``, so that ``zbar_n = sum_i A_ni |x_n - x_i|`` (eq. 3).
+    """Return ``A = P_miss - P_hit`` (N, N), so that ``zbar_n = sum_i A_ni |x_n - x_i|`` (eq. 3).
 
     The row of a sample without a hit is 0: it has no margin.
     """
@@ -68,7 +68,7 @@ def signed_probabilities(
         share /= max(sigma, np.finfo(share.dtype).tiny)
     # inf / inf is undefined here: no sample is its own neighbour.
     np.fill_diagonal(share, -np.inf)
-    # A sample without a hit has no nearest one to compare with.
+    # A sample without a hit has no nearest one to compare with: infinity becomes 0.
     np.minimum(share, 0.0, out=share)
     np.exp(share, out=share)
     pair_weights.sign_and_normalise(codes, np.bincount(codes), share)
@@ -101,14 +101,14 @@ def expected_distances(
 
 
 def has_hit(codes: np.ndarray) -> np.ndarray:
-    """Return a mask of the samples that share their class with another one."""
+    """Return a boolean mask of the samples that share their class with another sample."""
     return np.bincount(codes)[codes] > 1
 
 
 def softmin(
     distances: np.ndarray, allowed: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the softmin ``exp(-d / sigma)`` over the allowed entries of each row, normalised."""
+    """Return ``exp(-d / sigma)`` over the allowed entries of each row, normalised to sum 1."""
     if rows is not None:
         allowed = allowed & (rows > 0)
     share = np.where(allowed, distances, np.inf)

@@ -18,7 +18,7 @@ from convexfs.neighbors.kernels import sparse_sums as kernels
 if TYPE_CHECKING:
     from convexfs.neighbors.feature_blocks import Pairs
 
-#: Above this share of nonzeros, dense tiles are faster.
+#: Above this fraction of nonzeros, dense tiles are faster.
 _DENSE = 0.2
 #: Nonzeros per part of a pass, so that values and rows stay in the L2 cache.
 _PART = 60_000
@@ -45,7 +45,7 @@ class SparseSamples:
 
     @cached_property
     def by_rows(self) -> Any:
-        """Return the matrix by rows, with sorted columns."""
+        """Return the matrix in CSR format, with sorted columns; computed once."""
         return self.by_columns.tocsr()
 
     @property
@@ -73,11 +73,11 @@ class SparseSamples:
         return self
 
     def columns(self, index: np.ndarray) -> "SparseSamples":
-        """Return some columns as sparse samples."""
+        """Return some columns as SparseSamples."""
         return SparseSamples(self.by_columns[:, index])
 
     def times(self, factor: np.ndarray) -> "SparseSamples":
-        """Multiply each column by its factor."""
+        """Return samples with each column multiplied by its factor."""
         # A product with a diagonal matrix would leave the row indices unsorted.
         data = self.by_columns.data * np.repeat(factor, np.diff(self.by_columns.indptr))
         parts = (data, self.by_columns.indices, self.by_columns.indptr)
@@ -89,7 +89,7 @@ class SparseSamples:
 
     @cached_property
     def split(self) -> "tuple[np.ndarray, np.ndarray, SparseSamples]":
-        """Return a mask of columns with many nonzeros, these as a dense tile, and the others."""
+        """Return a mask of columns with many nonzeros, these as a dense tile, the others sparse."""
         full = np.diff(self.by_columns.indptr) > _DENSE * len(self)
         if not full.any():
             return full, np.empty((len(self), 0)), self
@@ -111,26 +111,26 @@ class SparseSamples:
 
     @property
     def matrix_work(self) -> float:
-        """Return the number of pairs of nonzeros that :meth:`scores` visits."""
+        """Return the number of pairs of nonzeros in the same column that :meth:`scores` visits."""
         return float((np.diff(self.by_columns.indptr).astype(np.float64) ** 2).sum() / 2)
 
     def signed_difference_sum(
         self, start: int, index: np.ndarray, coefficient: np.ndarray, squared: bool
     ) -> np.ndarray:
-        """Sum coefficient * |x_row - x_neighbour| (or its square) over rows and neighbours."""
+        """Return, per feature, the sum of coefficient * |x_row - x_neighbour| or of its square."""
         rows = self.by_rows
         return kernels.signed_difference_sum(
             rows.indptr, rows.indices, rows.data, self.shape[1], start, index, coefficient, squared
         )
 
     def scores(self, upper: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
-        """Return ``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|`` of every column."""
+        """Return the score ``sum_{n<i} upper[n, i] |x_nj - x_ij|`` of every column j."""
         mass = upper.sum(axis=0) + upper.sum(axis=1)
         parts = map(lambda block: block.matrix_scores(upper, mass), self.blocks())
         return np.concatenate(list(parts))
 
     def blocks(self) -> "list[SparseBlock]":
-        """Return column ranges of about equal nonzeros, independent of the number of workers."""
+        """Return column ranges of about equal nonzeros, whatever the number of workers."""
         n_blocks = min(_MOST_BLOCKS, self.shape[1])
         cuts = _cuts(self.by_columns.indptr, -(-self.size // n_blocks))
         return [SparseBlock(self.by_columns[:, first:last]) for first, last in cuts]
@@ -150,7 +150,7 @@ class SparseBlock:
     columns: Any
 
     def distances(self) -> np.ndarray:
-        """Return Manhattan distances between rows in these columns, as an upper triangle."""
+        """Return the rows' Manhattan distances over these columns, as an upper triangle (N, N)."""
         n, X = self.columns.shape[0], self.columns
         out = np.zeros((n, n))
         for first, last in _cuts(X.indptr, _PART):
@@ -163,7 +163,7 @@ class SparseBlock:
         return np.triu(np.maximum(out, 0.0, out=out), 1)
 
     def scores(self, pairs: "Pairs") -> tuple[np.ndarray, np.ndarray]:
-        """Return ``c_j`` over the pairs, and a bound on the effect of dropped pairs."""
+        """Return each column's score over the pairs, and a bound on the effect of dropped pairs."""
         X, n = self.columns, self.columns.shape[0]
         row = np.repeat(np.arange(n), np.diff(pairs.starts))
         mass = np.bincount(row, pairs.weight, minlength=n)
@@ -181,7 +181,7 @@ class SparseBlock:
         return scores, (pairs.uncertainty @ abs(X)).astype(np.float32)
 
     def matrix_scores(self, upper: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Return ``c_j = sum_{n<i} upper[n, i] |x_nj - x_ij|``."""
+        """Return the score ``sum_{n<i} upper[n, i] |x_nj - x_ij|`` of these columns."""
         X, rows = self.columns, self.columns.tocsr()
         return kernels.matrix_scores(
             rows.indptr, rows.indices, rows.data, X.indptr, X.indices, X.data, upper, mass
@@ -199,7 +199,7 @@ class TileBlock:
 
 
 def _cuts(indptr: np.ndarray, nonzeros: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of columns with about this many nonzeros, at least one column each."""
+    """Yield ranges (first, last) of columns with about this many nonzeros, at least a column."""
     first, end = 0, len(indptr) - 1
     while first < end:
         last = int(np.searchsorted(indptr, indptr[first] + nonzeros, "right")) - 1

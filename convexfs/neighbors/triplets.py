@@ -14,7 +14,7 @@ from convexfs.neighbors.hits_misses import signed_neighbors
 
 @dataclass(frozen=True)
 class Targets:
-    """Target neighbours and margins, measured in the unweighted space.
+    """Target neighbours and margins, measured with all weights 1.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Targets:
 
 
 def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targets:
-    """Return the `n_neighbors` nearest hits of every sample by Euclidean distance."""
+    """Return the nearest hits of every sample by Euclidean distance, and its margin theta."""
     nearest = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
     hit, miss = nearest[:, 0, 0], nearest[:, 1, 0]
     rows = np.arange(len(X))
@@ -41,7 +41,7 @@ def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targ
 
 
 def pair_distances(X: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return ``d_ip = sum_f u_f (x_if - x_pf)^2`` for all pairs; u may have either sign."""
+    """Return ``d_ip = sum_f u_f (x_if - x_pf)^2`` for all pairs (N, N); u may have either sign."""
     weighted = X * u
     norms = np.einsum("if,if->i", weighted, X)
     d = norms[:, None] + norms - 2.0 * (weighted @ X.T)
@@ -63,7 +63,7 @@ def target_sum(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """List all target pairs (i, j) and impostor pairs (i, p), for small N.
+    """Return all target pairs (i, j) and all impostor pairs (i, p) as rows, for small N.
 
     Returns
     -------
@@ -78,12 +78,12 @@ def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, n
 def join_triplets(
     target_pairs: np.ndarray, impostor_pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Join both lists by sample: return one row per triplet."""
+    """Join pairs by sample; return each triplet's row number in the target and impostor pairs."""
     counts = np.bincount(impostor_pairs[:, 0], minlength=target_pairs[:, 0].max(initial=0) + 1)
     first = np.concatenate([[0], np.cumsum(counts)])
     of_sample = target_pairs[:, 0]
     target_row = np.repeat(np.arange(len(target_pairs)), counts[of_sample])
-    # Within the block of a target, entries are in the order of its impostors.
+    # Entries of a target's block are in the order of the sample's impostors.
     block_start = np.repeat(np.cumsum(counts[of_sample]) - counts[of_sample], counts[of_sample])
     impostor_row = first[of_sample][target_row] + np.arange(len(target_row)) - block_start
     return target_row, impostor_row

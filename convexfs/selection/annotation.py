@@ -49,7 +49,7 @@ def write_annotated(found: Selection | ClassMarkers, source: Path, path: Path) -
 
 
 def var_columns(found: Selection | ClassMarkers) -> dict[str, np.ndarray]:
-    """Return columns for ``var``, one value per feature of the data."""
+    """Return new columns of ``var`` by name (weight, selected, tests), one value per feature."""
     if isinstance(found, ClassMarkers):
         lists = [[] for _ in found.data.feature_names]
         for name, part in found.parts.items():
@@ -80,7 +80,7 @@ def uns_entries(
 
 
 def _rank_genes_groups(found: ClassMarkers, logged: bool) -> dict[str, Any]:
-    """Return structured arrays with one field per class, features by decreasing score.
+    """Return markers in scanpy's form: structured arrays with one field per class, by score.
 
     A score is the statistic of the test where that is positive, else 0, negative if the class
     has the lower mean.
@@ -115,7 +115,7 @@ def _structured(columns: Mapping[str, Mapping[str, np.ndarray]], what: str) -> n
 
 
 def _log_fold_changes(means: np.ndarray, logged: bool) -> np.ndarray:
-    """Return log2 fold changes as scanpy computes them; NaN if the data are not logarithms."""
+    """Return log2 fold changes as scanpy computes them; NaN if the data are not log-transformed."""
     if not logged:
         return np.full(means.shape[1], np.nan, dtype=np.float32)
     rest, own = np.expm1(np.maximum(means, 0.0)) + _LEAST
@@ -123,5 +123,5 @@ def _log_fold_changes(means: np.ndarray, logged: bool) -> np.ndarray:
 
 
 def _empty(values: np.ndarray) -> Any:
-    """Return the placeholder value for features that have no weight."""
+    """Return the value for features that were not in the data: False, an empty text or NaN."""
     return {"b": False, "O": ""}.get(values.dtype.kind, np.nan)

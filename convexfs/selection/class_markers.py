@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MARKER_RULES = ("", "fdr", "fwer", "top")
 #: Confidence of the bounds on false markers, jointly over all classes.
 CONFIDENCE = 0.95
-#: Prefix of the warning that the table of classes replaces.
+#: Start of the warning that nothing is selected, which is given once for all classes.
 _NOTHING = "nothing is selected"
 
 
@@ -96,13 +96,13 @@ class ClassMarkers:
 
     @property
     def tests(self) -> "dict[str, ShadowResult]":
-        """Tests of the features by class, adjusted for all classes; empty if none was run."""
+        """Return the test of each class, adjusted for all classes; empty if none was run."""
         found = {name: part.judgement and part.judgement.test for name, part in self.parts.items()}
         return {name: test for name, test in found.items() if test is not None}
 
     @property
     def certificate(self) -> Certificate | None:
-        """Return the first certificate that is not proven, or else that of the first class."""
+        """Return the weakest certificate of all classes: refuted before undecided before proven."""
         known = [part.certificate for part in self.parts.values() if part.certificate is not None]
         return min(known, key=lambda own: {False: 0, None: 1, True: 2}[own.ok], default=None)
 
@@ -129,7 +129,7 @@ class ClassMarkers:
     plot = picture
 
     def told(self) -> dict[str, str]:
-        """Summarise the tests and the certificates, one line each."""
+        """Return a summary by topic: test, error rate, scaling and certificates, one line each."""
         return dict(self._lines())
 
     def _lines(self) -> Iterator[tuple[str, str]]:
@@ -192,7 +192,7 @@ def order(part: Selection) -> list[int]:
 
 
 def error_rate(control: str, level: float, families: int) -> str:
-    """Describe the error rate of the lists of markers, and how it is controlled."""
+    """Describe in words the error rate of the lists of markers, and how it is controlled."""
     if control == "fwer":
         how = f"max-T x {families} classes" if families > 1 else "max-T"
         return f"family-wise {100 * level:g} % over all lists ({how})"

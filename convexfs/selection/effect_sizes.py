@@ -9,7 +9,7 @@ from convexfs.data.dataset import Dataset
 
 
 def class_differences(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, per feature, the class of the highest mean and two differences of means.
+    """Return, per feature, the class of highest mean and a difference of means, in SD and as is.
 
     The difference is of two classes the mean of the second less that of the first, of several
     the highest mean less that of all other samples: first in standard deviations within classes,
@@ -48,7 +48,7 @@ def class_means(data: Dataset) -> np.ndarray:
 
 
 def standardised_means(data: Dataset) -> np.ndarray:
-    """Return the means of the classes in standard deviations from the mean of all samples.
+    """Return class means (classes, features) in standard deviations from the mean of all samples.
 
     Features that do not vary have means of 0.
     """
@@ -79,7 +79,7 @@ def target_correlations(data: Dataset) -> np.ndarray:
 
 
 def _seen(X: Any) -> np.ndarray:
-    """Return the number of known values of each feature."""
+    """Return the number of values of each feature that are not missing."""
     return np.full(X.shape[1], X.shape[0]) if issparse(X) else (~np.isnan(X)).sum(axis=0)
 
 
@@ -88,7 +88,7 @@ def _sums(X: Any) -> np.ndarray:
 
 
 def _about(X: Any, means: np.ndarray) -> np.ndarray:
-    """Return sums of squared deviations from the means; sparse samples stay sparse."""
+    """Return each feature's sum of squared deviations from its mean; sparse samples stay sparse."""
     if not issparse(X):
         return np.nansum((X - means) ** 2, axis=0)
     return np.maximum(X.power(2).sum(axis=0) - X.shape[0] * means**2, 0.0)

@@ -15,7 +15,8 @@ from convexfs.study.figures import Figure, spread
 MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS = 30, 12, 60, 1000
 #: Most samples in a heat map and in a strip plot.
 MOST_SAMPLES, MOST_DOTS = 300, 200
-#: A heat map shows at most this many samples per class, or this multiple of the smallest class.
+#: A heat map shows at most this many samples per class, or this multiple of the smallest class if
+#: that is more.
 FEW_SAMPLES, TIMES_SMALLEST = 20, 10
 #: Colours of a heat map are clipped at this many standard deviations.
 FURTHEST = 3.0
@@ -29,7 +30,7 @@ EVIDENCE = "-log10 of p"
 
 
 def weight_figure(selection: Selection) -> Figure | None:
-    """Draw the heaviest weights."""
+    """Return a bar chart of the features of highest weight; None if no weight is finite."""
     if not np.isfinite(selection.weights).any():
         return None
     order, weighed = _heaviest(selection), np.count_nonzero(selection.weights)
@@ -48,7 +49,7 @@ def weight_figure(selection: Selection) -> Figure | None:
 
 
 def curve_figure(selection: Selection) -> Figure | None:
-    """Draw held-out errors over the number of features, above those of permuted labels."""
+    """Return a figure of held-out errors by number of features, with permuted labels, or None."""
     curve = selection.curve()
     if curve is None:
         return None
@@ -74,13 +75,13 @@ def curve_figure(selection: Selection) -> Figure | None:
 
 
 def strip_figure(selection: Selection) -> Figure:
-    """Draw the values of the first features by class."""
+    """Return a strip plot of the first features' values, by class or along a numeric target."""
     data, chosen = selection.data, _first(selection)[:MOST_STRIPS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_DOTS)
     names, samples = shown_names(selection.data, chosen), _samples(data, rows)
     values = _values(selection, chosen)[rows]
     named = [j for j, feature in enumerate(chosen.tolist()) if feature in data.categories]
-    # Jitter the points, so that samples of equal value do not overlap.
+    # Jitter categories, so that samples of the same category do not overlap.
     shaken = np.random.default_rng(0).uniform(-0.25, 0.25, (len(rows), len(named)))
     values[:, named] += shaken
     values = values.astype(np.float32)  # Seven digits are enough for a plot and halve the bytes.
@@ -100,7 +101,7 @@ def strip_figure(selection: Selection) -> Figure:
 
 
 def volcano_figure(selection: Selection) -> Figure | None:
-    """Draw a volcano plot: effect size against p-value."""
+    """Return a volcano plot, effect size against p-value; None without a test."""
     frame = volcano_frame(selection)
     if frame is None:
         return None
@@ -135,7 +136,7 @@ def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
 
 
 def heat_figure(selection: Selection) -> Figure | None:
-    """Draw a heat map of the selected features, with similar samples together in each class."""
+    """Return a heat map of the selected numeric features by sample; None if there are none."""
     support, data = selection.support, selection.data
     if support is None or not support.any():
         return None
@@ -150,7 +151,7 @@ def heat_figure(selection: Selection) -> Figure | None:
 
 
 def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
-    """Draw a heat map of standardised features; similar features are neighbours."""
+    """Return a heat map of standardised features by sample, with similar ones side by side."""
     values = data.select(features).dense().X
     spreads = np.nanstd(values, axis=0)
     values = (values - np.nanmean(values, axis=0)) / np.where(spreads > 0, spreads, 1.0)
@@ -175,7 +176,7 @@ def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
 
 
 def rows_by_class(data: Dataset) -> tuple[np.ndarray, int]:
-    """Return the samples to draw, sorted by target, and the largest number per class."""
+    """Return row indices of the samples to draw, sorted by target, and the most drawn per class."""
     order = np.argsort(data.y, kind="stable")
     if data.numeric:
         return spread(order, MOST_SAMPLES), MOST_SAMPLES
@@ -188,7 +189,7 @@ def rows_by_class(data: Dataset) -> tuple[np.ndarray, int]:
 
 
 def similar_order(rows: np.ndarray) -> np.ndarray:
-    """Return an order of rows that puts similar rows together (average linkage)."""
+    """Return row indices in an order that puts similar rows together (average linkage)."""
     if len(rows) < 3:
         return np.arange(len(rows))
     from scipy.cluster.hierarchy import leaves_list, linkage
@@ -197,7 +198,7 @@ def similar_order(rows: np.ndarray) -> np.ndarray:
 
 
 def block_figure(selection: Selection) -> Figure | None:
-    """Draw which sample selects which feature, for methods that select per sample."""
+    """Return a map of which sample selects which feature; None if the method is not local."""
     local = getattr(selection.model, "local_support_", None)
     if local is None or not local.any():
         return None
@@ -218,7 +219,7 @@ def block_figure(selection: Selection) -> Figure | None:
 
 
 def component_figure(selection: Selection) -> Figure | None:
-    """Draw the samples along the leading components of a projection."""
+    """Return a scatter plot of samples along a projection's first two components, or None."""
     along, data = selection.components, selection.data
     if along is None or not along.shape[1]:
         return None
@@ -238,7 +239,7 @@ def component_figure(selection: Selection) -> Figure | None:
 
 
 def convergence_figure(selection: Selection) -> Figure | None:
-    """Draw the change of the weights per iteration, for a method that reports it."""
+    """Return a plot of the weights' change per iteration; None if the method has no history."""
     history = getattr(selection.model, "history_", None)
     if not history:
         return None
@@ -253,18 +254,18 @@ def convergence_figure(selection: Selection) -> Figure | None:
 
 
 def shown_names(data: Dataset, features: np.ndarray) -> list[str]:
-    """Return names of features that fit beside a figure, each its own."""
+    """Return the names of features, shortened to fit a figure and made distinct."""
     return apart([short(data.full_names[j]) for j in features.tolist()])
 
 
 def short(name: str) -> str:
-    """Return a name shortened to one line of `LONGEST` characters."""
+    """Return a name shortened to one line of at most `LONGEST` characters."""
     name = " ".join(name.split()) or NO_NAME
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def apart(names: Sequence[str]) -> list[str]:
-    """Make equal names distinct by appending numbers."""
+    """Return the names with numbers appended to repeated ones, so that all are distinct."""
     seen: dict[str, int] = {}
     told = []
     for name in names:
@@ -278,7 +279,7 @@ def _heaviest(selection: Selection) -> np.ndarray:
 
 
 def _first(selection: Selection) -> np.ndarray:
-    """Return the selected features by decreasing weight, or all if none is selected."""
+    """Return the indices of the selected features, or of all if none is, by decreasing weight."""
     order, support = _heaviest(selection), selection.support
     return order if support is None or not support.any() else order[support[order]]
 
@@ -316,7 +317,7 @@ def _coarse(values: np.ndarray, step: float = 0.01) -> np.ndarray:
 
 
 def _long(data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
-    """Return a long table with columns feature, sample, class and value."""
+    """Return a long table with columns feature, sample, class and value, one row per cell."""
     names, samples = shown_names(data, features), _samples(data, rows)
     rising = np.full(len(rows), f"samples by rising {short(data.target)}")
     classes = rising if data.numeric else data.labels[rows]

@@ -64,7 +64,7 @@ def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) 
 def fit_and_select(
     fit: Fit, data: Dataset, judge: SelectionRule, scale: str | None, line: str = ""
 ) -> Selection:
-    """Fit to the scaled training rows, and store the unscaled rows for figures."""
+    """Fit the scaled training rows; return the Selection with the unscaled rows, for figures."""
     began = time.perf_counter()
     judge = replace(judge, scale=scale or data.scale)
     selection = fit(data.scaled(scale).training, judge)
@@ -75,7 +75,7 @@ def fit_and_select(
 def reading_for(
     method: str, judge: SelectionRule, target_kind: str | None = None
 ) -> dict[str, Any]:
-    """Return the options of :func:`convexfs.load` that a method and a rule need."""
+    """Return keywords of :func:`convexfs.load` that suit a method and rule, such as ``sparse``."""
     needs = table_needs(method, target_kind)
     needs["mixed"] = needs["mixed"] and judge.takes_missing
     return needs | {"sparse": takes_sparse(method, judge)}
@@ -128,7 +128,7 @@ def _method(name: str, model: Any) -> Fit:
 
 
 def _fit_model(model: Any, data: Dataset) -> None:
-    """Fit a model, and report constant columns of sparse samples by name."""
+    """Fit a model to a data set; warn of constant columns of sparse samples by their names."""
     with warnings.catch_warnings():
         if data.is_sparse:
             warnings.filterwarnings("ignore", "constant column")
@@ -138,7 +138,7 @@ def _fit_model(model: Any, data: Dataset) -> None:
 
 
 def _knockoffs(name: str, model: Any) -> Fit:
-    """Select by model-X knockoffs with weights of `model`, or of the default estimator if None."""
+    """Return a fit function by model-X knockoffs with `model`, or the default estimator if None."""
 
     def fit(data: Dataset, judge: SelectionRule) -> Selection:
         from convexfs.inference import KnockoffSelector
@@ -187,7 +187,7 @@ def _projection(made: _Projecting, settings: Mapping[str, Any], judge: Selection
 
 
 def _projected(made: _Projecting, data: Dataset) -> Selection:
-    """Summarise a projection; weights are the diagonal of its metric, if it has one."""
+    """Return a fitted projection's Selection; weights are the metric's diagonal, if it has one."""
     model = made.model
     components = getattr(model, "components_", None)
     if components is None:

@@ -15,12 +15,13 @@ from convexfs.study.figures import Figure
 from convexfs.study.page.assemble import Section, Table, facts, table_place, tiles
 from convexfs.study.page.sections import drawn, environment
 
-#: Most features per class in the table, and most features in the scatter plots of all classes.
+#: Heaviest features of each class that the table lists, markers or not, and most features in the
+#: scatter plots of all classes.
 BESIDE, MOST_POINTS = 50, 4000
 
 
 def markers_html(found: ClassMarkers) -> str:
-    """Return the page as HTML."""
+    """Return the HTML page about the markers of every class."""
     title = f"Markers of {len(found.parts)} classes of {page.data_name(found)}, by {found.method}"
     return page.dated_page(title, _sections(found))
 
@@ -58,7 +59,7 @@ def _overview(found: ClassMarkers) -> Section:
 
 
 def _classes(found: ClassMarkers) -> Section:
-    """Return the table of the classes, with their first markers."""
+    """Return the section with the table of the classes and their first markers."""
     bounds, names = found.max_false(), found.data.full_names
     rows = [
         {
@@ -110,7 +111,7 @@ def _features(found: ClassMarkers) -> Section:
 
 
 def _volcano(found: ClassMarkers) -> Figure | None:
-    """Draw a volcano plot, one panel per class."""
+    """Return a volcano plot with one panel per class; None without tests."""
     most = max(MOST_POINTS // len(found.parts), 100)
     frames = [
         frame.assign(panel=name)
@@ -129,7 +130,7 @@ def _volcano(found: ClassMarkers) -> Figure | None:
 
 
 def _heat_map(found: ClassMarkers) -> Figure | None:
-    """Draw a heat map of the first markers of every class."""
+    """Return a heat map of the heaviest numeric markers of every class; None if there are none."""
     each = max(figures.MOST_ROWS // len(found.parts), 1)
     chosen = dict.fromkeys(j for part in found.parts.values() for j in order(part)[:each])
     numbers = np.array([j for j in chosen if j not in found.data.categories], dtype=int)

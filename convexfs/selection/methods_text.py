@@ -11,7 +11,7 @@ from convexfs.methods import estimator_homes
 from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.result import SCALED, Selection
 
-#: How features were selected by rules that do not test each feature.
+#: Text on how features were selected, for each rule that does not test them.
 KEPT = {
     "top": "the heaviest, their number chosen beforehand, were selected without a test",
     "non-zero weights": "those of non-zero weight were selected, single features not tested",
@@ -22,7 +22,8 @@ KEPT = {
     "knockoffs": "those were selected that outweighed their knockoffs (Candès, Fan, Janson and Lv "
     "2018)",
 }
-#: Parts of reports about reading that changed values: imputed, normalised, detection limits.
+#: Texts in messages about reading the data that report changed values: imputed, normalised, or
+#: detection limits.
 CHANGED_VALUES = ("are missing, and filled", "are normalised", "are read as")
 #: Parameters to leave out: they do not affect the result, or only matter for repeating it.
 QUIET = ("verbose", "n_jobs", "random_state")
@@ -128,7 +129,7 @@ def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
 
 
 def _chosen(selection: Selection) -> list[str]:
-    """Return the parameters that differ from the defaults, as Python code."""
+    """Return parameters that differ from the defaults, and a penalty set by permuted labels."""
     if selection.model is None or not hasattr(selection.model, "get_params"):
         return []
     defaults = type(selection.model)().get_params()

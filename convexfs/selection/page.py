@@ -32,7 +32,7 @@ from convexfs.study.page.assemble import (
 from convexfs.study.page.clean import without_folders
 from convexfs.study.page.sections import drawn, environment
 
-#: Most classes in the confusion matrix.
+#: Most predicted classes in the confusion matrix.
 MOST_CLASSES = 20
 #: Most names in a sentence and most features in the table; they keep pages below 2 MB.
 NAMED, MOST_LISTED = 12, 500
@@ -49,7 +49,7 @@ RULES = {
     "stability": "features that most halves of the samples select",
     "knockoffs": "features that outweigh their knockoffs",
 }
-#: Column of rankings with several classes.
+#: Name of the column with the class in rankings of markers.
 CLASS = "class"
 NOTHING = "Nothing is selected."
 #: Start of the line that repeats a selection of samples passed from Python.
@@ -57,7 +57,7 @@ OF_DATA = "convexfs.select(data,"
 
 
 def selection_html(selection: Selection) -> str:
-    """Return the page as HTML."""
+    """Return the HTML page about a selection."""
     selection = selection.with_curve()
     title = f"{_count(selection)} of {data_name(selection)}, by {selection.method}"
     return dated_page(title, _sections(selection))
@@ -148,7 +148,7 @@ def _missing(data: Dataset) -> str:
 
 
 def _verdict(selection: Selection) -> str:
-    """State the result in one paragraph, with the names of the features."""
+    """Return the result as HTML: names of the selected features, or why there are none."""
     support = selection.support
     if support is None:
         has = f"it has {_components(selection)}, to which all features may belong"
@@ -173,7 +173,7 @@ def _verdict(selection: Selection) -> str:
 
 
 def sentence(text: str, *, none: bool = False) -> str:
-    """Return a paragraph in large letters, as a warning if nothing was found."""
+    """Return a text as an HTML paragraph in large letters, styled as a warning if `none`."""
     return f'<p class="verdict{" none" if none else ""}">{escape(text)}</p>'
 
 
@@ -212,7 +212,7 @@ def _first_rows(frame: pd.DataFrame) -> pd.DataFrame:
 def feature_columns(
     selection: Selection, frame: pd.DataFrame, meanings: Mapping[str, str] | None = None
 ) -> list[Column]:
-    """Return the columns of a ranking with their meanings; `meanings` overrides some."""
+    """Return the page's columns of a ranking with their meanings; `meanings` overrides some."""
     test = None if selection.judgement is None else selection.judgement.test
     strict = test is not None and test.control == "fwer"
     known = (
@@ -242,7 +242,7 @@ def feature_columns(
 
 
 def _difference(selection: Selection) -> str:
-    """Describe the column of differences."""
+    """Return the meaning of the column of differences of class means, as text."""
     classes = [figures.short(name) for name in selection.data.class_names]
     means = "highest mean of a class less that of all others"
     if len(classes) == 2:
@@ -251,14 +251,14 @@ def _difference(selection: Selection) -> str:
 
 
 def own_unit(data: Dataset) -> str:
-    """Describe the units of the columns."""
+    """Return the unit of differences of means, as text: log counts, or the column's own unit."""
     if LOG1P in data.told:
         return "natural logarithms of 1 + counts per million"
     return "the unit of the column"
 
 
 def _confusion(selection: Selection) -> Section | None:
-    """Return the table of held-out predictions by class."""
+    """Return the section with the confusion matrix of held-out predictions; None without one."""
     curve = selection.curve()
     counts = None if curve is None else curve.confusion
     if curve is None or counts is None:
@@ -286,7 +286,7 @@ def _confusion(selection: Selection) -> Section | None:
 
 
 def _interval(wrong: int, total: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; 0 to 1 without samples."""
+    """Return Wilson's 95 % interval of ``wrong / total``; 0 to 1 without samples."""
     from scipy.stats import binomtest
 
     if not total:
@@ -296,7 +296,7 @@ def _interval(wrong: int, total: int) -> tuple[float, float]:
 
 
 def _no_curve(selection: Selection) -> Section | None:
-    """Explain why held-out errors were not computed, and which option requests them."""
+    """Return a section on why held-out errors were not computed; None for a projection."""
     if selection.support is None:
         return None
     lead = f"Held-out errors were not computed: {selection.why_no_curve()}."
@@ -304,7 +304,7 @@ def _no_curve(selection: Selection) -> Section | None:
 
 
 def _reporting(selection: Selection) -> Section | None:
-    """Return the paragraph for a paper, or nothing for a projection."""
+    """Return the section with a paragraph for a paper; None for a projection."""
     words = in_words(selection)
     return reporting(words) if words else None
 

@@ -135,7 +135,7 @@ class Selection:
         return frame
 
     def evidence(self) -> dict[str, np.ndarray]:
-        """Return the columns beside the weights, one row per feature in data order."""
+        """Return tests and effect sizes by column name, one value per feature in data order."""
         found: dict[str, np.ndarray] = {}
         judged = self.judgement
         if judged is not None and judged.test is not None:
@@ -149,7 +149,7 @@ class Selection:
         return found | {"higher_in": higher, "difference": difference, "mean_difference": own}
 
     def told(self) -> dict[str, str]:
-        """Summarise the tests and the certificate, one line each."""
+        """Return a summary by topic: tests, held-out error, scaling, certificate; a line each."""
         lines: dict[str, str] = {}
         if self.judgement is not None:
             lines |= self.judgement.lines
@@ -162,7 +162,7 @@ class Selection:
         }
 
     def curve(self) -> "SelectionCurve | None":
-        """Held-out errors over the number of features; computed on demand if that takes seconds."""
+        """Return held-out errors by number of features; None if not available or slow."""
         if self.judgement is None or self.held_out is None:
             return None
         if self.judgement.curve is not None:
@@ -170,7 +170,7 @@ class Selection:
         return None if self.why_no_curve() else self.held_out()
 
     def with_curve(self) -> Self:
-        """Add held-out errors to the report, if they take only seconds."""
+        """Return a copy with held-out errors added; itself if they would take long."""
         judged, curve = self.judgement, self.curve()
         if judged is None or curve is None:
             return self

@@ -26,7 +26,7 @@ TESTS = ("", "fdr", "fwer")
 ITS_CERTIFICATE = "rule's certificate"
 #: Held-out errors count as better than chance up to this p-value.
 _CHANCE = 0.05
-#: Error probability of the bound on false features over several tests.
+#: Error probability of the joint bound on false features over several tests.
 _BOUND = 0.05
 #: Fewest samples per class at which held-out errors are computed without a request.
 _FOLDS = 5
@@ -34,7 +34,7 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class SelectionDecision:
-    """The selected features, and the lines to print about them.
+    """Result of a rule: mask of the selected features, lines to print, record, and test or curve.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class SelectionRule:
     def __call__(
         self, source: Any, weights: np.ndarray, data: Dataset, untested: np.ndarray | None = None
     ) -> SelectionDecision:
-        """Judge the features.
+        """Apply the rule to a fitted method's weights; return which features are selected, and why.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class SelectionRule:
         control = self.rule or "fdr"
         samples = _samples(source, data)
         smallest = self.bound if control == "fwer" else self.gate
-        # More permutations, enough for a bound on the false features of all tests.
+        # With several tests, use enough permutations to bound the false features of all of them.
         if self.families > 1:
             smallest = min(self.bound, _BOUND)
         least = math.ceil(self.families / smallest) - 1
@@ -247,7 +247,7 @@ class SelectionRule:
         )
 
     def _few(self, source: Any, data: Dataset) -> Any:
-        """Return the method to fit to halves; if its weights are dense, it selects few features."""
+        """Return the estimator to fit to halves, set to select `top` or, if dense, sqrt(J)."""
         if source._sparse and self.top is None:
             return source
         number = self.top or max(round(math.sqrt(data.n_features)), 1)
@@ -286,14 +286,14 @@ def smallest_list(curve: "SelectionCurve") -> str:
 
 
 def enough_for_folds(data: Dataset) -> bool:
-    """Return whether the samples are dense and every class has enough for all folds."""
+    """Return whether there are classes, dense samples, and enough of each class for all folds."""
     if data.numeric or data.is_sparse:
         return False
     return bool(np.bincount(data.y).min() >= _FOLDS)
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:
-    """Return a mask of the features of highest weight; constant columns are never selected."""
+    """Return a mask of the `number` features of highest weight, never constant ones."""
     mask = np.zeros(len(weights), dtype=bool)
     mask[np.lexsort((-weights, constant))[:number]] = True
     return mask & ~constant

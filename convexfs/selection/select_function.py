@@ -41,7 +41,7 @@ def select(
     per_class: bool = False,
     **reading: Any,
 ) -> Selection | ClassMarkers:
-    """Weigh the features of a data set by any method, as ``convexfs select`` does.
+    """Weigh and select the features of a data set by any method, as ``convexfs select`` does.
 
     Parameters
     ----------

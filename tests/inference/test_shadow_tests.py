@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from convexfs import IRelief, Relief, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import permutation_test, shadow_test
-from convexfs.inference.shadow_statistics import judge_shadows
+from convexfs.inference.shadow_statistics import shadow_result
 from convexfs.neighbors.sample_weight import alike_pairs
 
 
@@ -54,7 +54,7 @@ def test_numbers_are_what_the_definitions_say():
     rng = np.random.default_rng(0)
     mean, shadows = rng.normal(size=8), rng.normal(size=(50, 8))
     mean[:2], units = [4.0, 9.0], np.array([1.0, 2, 1, 1, 1, 1, 1, 0])
-    result = judge_shadows(mean * 3, shadows * 3, units)
+    result = shadow_result(mean * 3, shadows * 3, units)
     size = np.where(units > 0, units, 1)
     own, null = 3 * mean / size, (3 * shadows / size).astype(np.float32).astype(float)
     spread = np.sqrt(null[:, :7].var(axis=0).mean())
@@ -73,7 +73,7 @@ def test_numbers_are_what_the_definitions_say():
 def test_adjusted_pvalues_are_monotone_and_never_below_p(seed):
     rng = np.random.default_rng(seed)
     shadows = rng.standard_t(2, size=(39, 12))
-    result = judge_shadows(rng.standard_t(2, size=12), shadows, np.ones(12))
+    result = shadow_result(rng.standard_t(2, size=12), shadows, np.ones(12))
     order = np.argsort(-result.centred)
     for name in ("pvalues", "qvalues", "max_t_pvalues"):
         values = getattr(result, name)
@@ -83,7 +83,7 @@ def test_adjusted_pvalues_are_monotone_and_never_below_p(seed):
 
 
 def test_shadows_that_never_vary_let_any_other_feature_pass():
-    result = judge_shadows(np.array([1.0, 0.0]), np.zeros((39, 2)), np.ones(2))
+    result = shadow_result(np.array([1.0, 0.0]), np.zeros((39, 2)), np.ones(2))
     assert result.selected.tolist() == [True, False]
 
 

@@ -16,17 +16,17 @@ PROBLEM = "problem"
 
 
 def is_change(build: Callable[..., Any] | None) -> bool:
-    """Return whether a function changes the printed problem instead of stating another one."""
+    """Return whether a function has an argument `problem`: it changes the printed problem."""
     return build is not None and PROBLEM in inspect.signature(build).parameters
 
 
 def takes(build: Callable[..., Any], name: str) -> bool:
-    """Return whether `build` uses the value `name`; a change of the printed problem uses all."""
+    """Return whether a custom problem uses the value `name`, as an argument or via `problem`."""
     return name in inspect.signature(build).parameters or is_change(build)
 
 
 def printed_problem(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
-    """Return the printed problem, which is the input of a change."""
+    """Build a method's printed problem with named Parameters and constants, as a change's input."""
     from convexfs.solving.named_leaves import name_constants, with_parameters
 
     problem = build(**with_parameters(build, offered))
@@ -35,7 +35,7 @@ def printed_problem(build: Callable[..., Any], offered: Mapping[str, Any]) -> An
 
 
 def as_build(change: Callable[..., Any], printed: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a change whose signature also has the arguments of the printed problem.
+    """Wrap a change as a ``build`` whose signature also has the printed problem's arguments.
 
     Callers that look which values a ``build`` takes then offer it all that the printed one needs.
     """
@@ -52,7 +52,7 @@ def as_build(change: Callable[..., Any], printed: Callable[..., Any]) -> Callabl
 
 
 def called(build: Callable[..., Any] | None) -> str:
-    """Return the name of a function for messages; for a lambda, its line."""
+    """Return a function's name for messages: a lambda's file and line, "formulation" if unnamed."""
     name = getattr(build, "__name__", "") or getattr(getattr(build, "func", None), "__name__", "")
     if name != "<lambda>":
         return name or "formulation"
@@ -64,7 +64,7 @@ Constraints = Callable[[Any, Any], Any]
 
 
 def added(default: Constraints, constraints: Constraints) -> Constraints:
-    """Return a function for the default constraints plus additional ones."""
+    """Return a function that lists the default constraints followed by the user's own."""
 
     def feasible(f: Any, max_features: Any) -> list[Any]:
         return [*default(f, max_features), *_listed(constraints(f, _plain(max_features)))]
@@ -74,7 +74,7 @@ def added(default: Constraints, constraints: Constraints) -> Constraints:
 
 
 def replacing(default: Constraints, feasible: Constraints) -> Constraints:
-    """Return a function for replacement constraints, which warns once about dropped defaults."""
+    """Wrap the user's constraints, which replace the defaults; warn once which are dropped."""
     warned = []
 
     @wraps(feasible)

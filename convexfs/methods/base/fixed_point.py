@@ -15,17 +15,19 @@ from convexfs.data.column_ranges import LARGEST
 from convexfs.errors import InputError, check_number
 from convexfs.records import VERDICTS, Certificate
 
-#: Ends count as different points if they are this many tolerances apart, relative to their length.
+#: Two final weight vectors are different fixed points if their relative distance exceeds this times
+#: the tolerance.
 _APART = 10.0
-#: Features of RELIEF's solution used as a start; using all makes distances expensive.
+#: Number of features of highest RELIEF weight in a start; with all features distances are
+#: expensive.
 _HIGHEST = 100
-#: Number of earlier iterates that are compared with the newest to detect a cycle.
+#: Number of last iterates, including the newest, that are compared to detect a cycle.
 LONGEST_CYCLE = 8
 
 
 @dataclass(frozen=True, repr=False)
 class FixedPointCertificate(Certificate):
-    """The last convex step is solved over all features, and it leads back to its start.
+    """Certificate that the last convex step is optimal over all features and reproduces its start.
 
     The gap is that of the last convex step, over every feature. A True ``ok``
     proves a fixed point over all features, not that it is the only one.
@@ -67,13 +69,13 @@ class FixedPointCertificate(Certificate):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the columns of every certificate; ``basis`` describes the fixed point."""
+        """Return the certificate as a dict; its ``basis`` also describes the fixed point."""
         return super().as_dict() | {"basis": f"{self.basis}; claims a fixed point: {self._found}"}
 
 
 @dataclass(frozen=True)
 class End:
-    """The result from one starting point.
+    """Result of a fit from one start: start's name, weights, objective, and whether certified.
 
     ``certified`` says whether this is a fixed point, with its proof.
     """
@@ -85,7 +87,7 @@ class End:
 
 
 def checked_start(start: Any, n_starts: Any, n_features: int) -> np.ndarray | None:
-    """Return the starting weights as an array; raise if they or `n_starts` are invalid."""
+    """Return `start` as a float array (None if None); raise if it or `n_starts` is invalid."""
     check_number("n_starts", n_starts, 1, whole=True)
     if start is None:
         return None
@@ -111,7 +113,7 @@ def best_of_starts(
     tol: float,
     until: float = np.inf,
 ) -> Any:
-    """Fit from each start; return the one of least objective, proven first; ``starts`` lists all.
+    """Fit from each start; return the best: certified, then least objective. ``starts`` lists all.
 
     No start is begun after `until`, by ``time.perf_counter``, but the first.
     """
@@ -124,7 +126,7 @@ def best_of_starts(
         ends.append(End(name, result.weights, objective(result), result.converged))
     best = min(range(len(ends)), key=lambda at: (not ends[at].certified, ends[at].objective))
     proof = replace(results[best].certificate, n_found=n_distinct(ends, tol))
-    return replace(results[best], certificate=proof, starts=told(ends, best, tol))
+    return replace(results[best], certificate=proof, starts=start_rows(ends, best, tol))
 
 
 def starting_points(
@@ -134,7 +136,7 @@ def starting_points(
     n_features: int,
     seed: Any,
 ) -> Iterator[tuple[str, np.ndarray | None]]:
-    """Yield names and weights of `n_starts` starts; None means the method's default, equal weights.
+    """Yield (name, weights) of up to `n_starts` starts; weights None mean the method's default.
 
     First `start`, then RELIEF's answer, then a random few of the features each.
     """
@@ -147,14 +149,14 @@ def starting_points(
 
 
 def relief_weights(margin: np.ndarray) -> np.ndarray:
-    """Return RELIEF's weights for its margin vector: the top hundred, scaled to maximum 1."""
+    """Return starting weights: RELIEF's 100 largest positive margins, divided by the maximum."""
     positive = np.maximum(margin, 0.0)
     positive[np.argsort(-positive, kind="stable")[_HIGHEST:]] = 0.0
     return positive / max(positive.max(initial=0.0), np.finfo(float).tiny)
 
 
 def period_of(iterates: Sequence[np.ndarray], same: float) -> int:
-    """Return how many iterates ago the newest occurred before; 0 if it is new.
+    """Return the period of a cycle: how many iterates ago the newest occurred; 0 if it is new.
 
     Coming back as near as a share `same` of the last move counts as a visit.
     """
@@ -166,8 +168,8 @@ def period_of(iterates: Sequence[np.ndarray], same: float) -> int:
     return 0
 
 
-def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
-    """Return one row per start, for ``starts_``: objective, proof, distance from the best.
+def start_rows(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
+    """Return one dict per start, for ``starts_``: objective, certified, distance from the best.
 
     ``elsewhere`` marks proven fixed points that are not the best's.
     """
@@ -188,7 +190,7 @@ def told(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any]]:
 
 
 def n_distinct(ends: Sequence[End], tol: float) -> int:
-    """Count the distinct proven fixed points among the ends."""
+    """Count the different fixed points among the certified ends, by their relative distance."""
     different: list[np.ndarray] = []
     for end in ends:
         if end.certified and all(apart(end.weights, w) > _APART * tol for w in different):
@@ -197,7 +199,7 @@ def n_distinct(ends: Sequence[End], tol: float) -> int:
 
 
 def relative_change(before: np.ndarray, after: np.ndarray) -> float:
-    """Return ``|after - before| / |after|``; 0 if both are 0."""
+    """Return ``|after - before| / |after|``; 0 if they are equal, infinity if only `after` is 0."""
     move = float(np.linalg.norm(after - before))
     size = float(np.linalg.norm(after))
     if move == 0.0:
@@ -206,13 +208,13 @@ def relative_change(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def apart(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the distance of two weight vectors, relative to the longer."""
+    """Return the Euclidean distance of two weight vectors over the larger norm; 0 if both are 0."""
     size = max(float(np.linalg.norm(one)), float(np.linalg.norm(other)))
     return float(np.linalg.norm(one - other)) / size if size > 0 else 0.0
 
 
 def another_point(rows: Sequence[dict[str, Any]]) -> str:
-    """Return a warning about other fixed points; "" if there are none."""
+    """Return a warning that a start ended at another fixed point than the best; "" if none did."""
     others = [row for row in rows if row["elsewhere"]]
     if not others:
         return ""
@@ -227,23 +229,25 @@ def another_point(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _few(rng: np.random.Generator, n_features: int) -> np.ndarray:
-    """Draw weights on a random subset of about sqrt(n_features) features."""
+    """Draw exponential weights for sqrt(n_features) random features; the other weights are 0."""
     weights = np.zeros(n_features)
     chosen = rng.choice(n_features, max(1, round(n_features**0.5)), replace=False)
     weights[chosen] = rng.exponential(size=len(chosen))
     return weights
 
 
-#: Weights below this share of the largest are set to 0: damping leaves them behind.
+#: Weights below this fraction of the largest are set to 0 in a damped step, because damping alone
+#: never reaches 0.
 _NEGLIGIBLE = 1e-10
-#: The loop is cycling if an iterate returns this near, relative to the last move.
+#: The loop is cycling if the newest iterate is this near to an earlier one, relative to the last
+#: move.
 _SAME = 0.02
-#: Only a residual below this share of the previous least counts as progress.
+#: A residual below this fraction of the least one so far counts as progress.
 _PROGRESS = 0.9
 
 
 class StepAnswer(Protocol):
-    """The solution of one convex step."""
+    """Protocol of the solution of a convex step: weights, objective value and duality gap."""
 
     @property
     def w(self) -> np.ndarray: ...
@@ -258,7 +262,7 @@ Answer = TypeVar("Answer", bound=StepAnswer)
 
 @dataclass(frozen=True)
 class LoopEnd(Generic[Answer]):
-    """The end of the loop: the last step, and the weights it started from.
+    """End of the fixed-point loop: the last step, the weights it started from, and why it ended.
 
     ``period`` is that of the cycle the loop ended in, 0 if it did not; ``stalled``
     says that it was ended because it came no nearer.
@@ -320,7 +324,7 @@ def iterate(
     damping: float,
     patience: int | None = None,
 ) -> LoopEnd[Answer]:
-    """Iterate damped steps until the relative change of the weights is at most `tol`.
+    """Repeat damped steps until the weights change by at most `tol`, cycle, stall, or time is up.
 
     At least one step is taken. A loop that goes round in a circle is ended, and
     with `patience` one whose residual has not fallen for that many steps; also when

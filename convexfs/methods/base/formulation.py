@@ -38,7 +38,7 @@ def learned(*, init: Literal[False] = False) -> Any:
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(learned, field))
 def parameters(cls: Any) -> Any:
-    """Make the annotated fields of a class its keyword-only parameters.
+    """Turn a class into a dataclass whose annotated fields are keyword-only parameters.
 
     A method declares its settings so, with their defaults and types; its estimator inherits
     them, which makes them its own signature.
@@ -78,7 +78,7 @@ AS_USUAL = DEFAULT_SOLVING
 
 
 def taken_by(function: Callable[..., Any], settings: Any) -> dict[str, Any]:
-    """Return the settings that a function has arguments for."""
+    """Return those settings that are arguments of the function, as a dict."""
     taken = inspect.signature(function).parameters
     names = (field.name for field in fields(settings))
     return {name: getattr(settings, name) for name in names if name in taken}
@@ -145,7 +145,8 @@ class Formulation:
     @property
     def numbers(self) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
         function = getattr(_file(self.home, "numbers"), _as_identifier(self.name))
-        # A setting that may be None in a fit, such as a bound instead of a penalty, has a default.
+        # Arguments with a default, such as beta, may be None in the settings of a fit: use their
+        # default.
         own = {
             at.name for at in signature(function).parameters.values() if at.default is not at.empty
         }
@@ -182,7 +183,7 @@ class Formulation:
         return _as_identifier(self.same_as or self.name)
 
     def _shared_file(self, name: str) -> ModuleType | None:
-        """Return the method's module of this name, or that of the formulation `same_as`."""
+        """Import this method's module `name`, or that of formulation `same_as`; None if missing."""
         if not self.same_as:
             return _file(self.home, name)
         from convexfs.methods import FORMULATIONS
@@ -320,7 +321,7 @@ OWN = _Own(
 
 
 def check_solver(formulation: Formulation, solving: Solving) -> None:
-    """Raise before any work if the solver is unknown, missing or unsuitable.
+    """Raise if the solver is unknown, not installed, or cannot solve this kind of problem.
 
     What a changed problem needs is known only once it is built.
     """
@@ -337,7 +338,7 @@ def check_solver(formulation: Formulation, solving: Solving) -> None:
 
 
 def runs_natively(formulation: Formulation, solving: Solving) -> bool:
-    """Return whether the native solver is chosen; raise if there is none."""
+    """Return whether the native solver is used; raise if it is asked for but cannot be used."""
     from convexfs.records import NATIVE  # loads numpy, which declarations of methods do not need
 
     solver, printed = solving.solver.lower(), solving.build is None

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 log = logging.getLogger(__name__)
 
-#: Least seconds between lines, so that fast loops do not flood the terminal.
+#: Least seconds between lines on stderr, so that fast loops do not flood the terminal.
 _PAUSE = 0.5
 
 
 def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
-    """Return a function that prints a line of progress; None if not verbose.
+    """Return a function that logs progress lines and prints some to stderr; None if not verbose.
 
     Every line is logged (level INFO); stderr gets the first one and then at most two a
     second.
@@ -33,7 +33,7 @@ def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
 
 
 def joined(*tellers: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Return a function that passes a line to all of these that are not None; None if all are."""
+    """Combine functions that take a line into one that calls all but None; None if all are None."""
     known = [tell for tell in tellers if tell is not None]
 
     def tell_all(line: str) -> None:

@@ -34,7 +34,7 @@ def permuted_labels(
 def permuted_rows(
     codes: np.ndarray, number: int, seed: int, groups: Any = None, blocks: Any = None
 ) -> np.ndarray:
-    """Return rows in another order, one row of the result per permutation.
+    """Return permuted row indices, one row of the result per permutation.
 
     Parameters are those of :func:`permuted_labels`. A group takes the rows of another group;
     if that has fewer rows they are repeated, if it has more some are left out.
@@ -53,7 +53,7 @@ def permuted_rows(
 def _unit_orders(
     codes: np.ndarray, number: int, seed: int, groups: Any, blocks: Any
 ) -> Iterator[np.ndarray]:
-    """Yield permuted groups (or rows, without groups), within each block."""
+    """Yield permutations of the group indices (row indices without groups), within each block."""
     _, unit_codes, unit_blocks = _units(codes, groups, blocks)
     together = [np.flatnonzero(unit_blocks == block) for block in range(unit_blocks.max() + 1)]
     if all(np.ptp(unit_codes[at]) == 0 for at in together):
@@ -69,7 +69,7 @@ def _unit_orders(
 def _units(
     codes: np.ndarray, groups: Any, blocks: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each row's unit (group or row), and each unit's label and block."""
+    """Return each row's unit number (its group, or the row), and each unit's label and block."""
     block_of = np.zeros(len(codes), np.int64) if blocks is None else _coded("blocks", blocks, codes)
     if groups is None:
         return np.arange(len(codes)), codes, block_of
@@ -86,7 +86,7 @@ def _units(
 
 
 def check_units(codes: np.ndarray, groups: Any, blocks: Any) -> None:
-    """Raise unless rows can be permuted by these groups and within these blocks."""
+    """Raise if labels cannot be permuted by these groups and within these blocks."""
     if groups is not None or blocks is not None:
         next(_unit_orders(codes, 1, 0, groups, blocks))
 

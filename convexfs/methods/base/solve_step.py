@@ -21,7 +21,8 @@ from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, Solution
 
 #: Largest relative residual and gap that a certificate of a native solution accepts.
 NATIVE_TOL = 1e-9
-#: Statuses of user-defined problems that are explained, CPU seconds for it, and most rows.
+#: A user-defined problem with one of these statuses is explained, within so many CPU seconds, if it
+#: has at most so many rows.
 UNSOLVED, EXPLAINED_SECONDS, EXPLAINED_ROWS = (INFEASIBLE, UNBOUNDED), 2.0, 20_000
 #: Function that certifies solutions in solver studies. None means: certify to the default
 #: tolerance, and explain problems without a solution.
@@ -36,7 +37,7 @@ def solve_step(
     hyper: Mapping[str, Any],
     solving: Solving = DEFAULT_SOLVING,
 ) -> tuple[Solution, Certificate]:
-    """Solve ``formulation`` at the given values; return the solution and its certificate."""
+    """Solve and certify a formulation, natively or by cvxpy; warn if the solution is not proven."""
     if runs_natively(formulation, solving):
         solution = formulation.native(**values, **hyper)  # type: ignore[misc]
         return solution, certify_by_formula(formulation, values, hyper, solution)
@@ -67,7 +68,7 @@ def solve_step(
 
 
 def explained(problem: Any) -> str:
-    """Explain in one line why a user-defined problem has no solution; "" if that is not proven."""
+    """Explain in a line why a problem is infeasible or unbounded; "" if too large or unproven."""
     from convexfs.diagnosis.explain import explain
 
     if sum(constraint.size for constraint in problem.constraints) > EXPLAINED_ROWS:
@@ -86,7 +87,7 @@ def certify_by_formula(
     solution: Solution,
     tol: float = NATIVE_TOL,
 ) -> Certificate:
-    """Certify feasibility and duality gap by the formulation's closed formulas.
+    """Return a certificate from the formulation's closed formulas for violation and duality gap.
 
     The dual point is feasible by construction, so there is no dual residual. A formula may begin
     with the multipliers of the solution.
@@ -96,7 +97,7 @@ def certify_by_formula(
     return Certificate.of(
         solution,
         primal_residual=formulation.violation(values, hyper, solution.primal),
-        # Comparisons with NaN are false, so that NaN stays NaN.
+        # If the gap is NaN, this comparison is false, so that the certificate gets NaN.
         gap=0.0 if size == 0 else gap / size,
         tol=tol,
         basis="formula",
@@ -104,7 +105,7 @@ def certify_by_formula(
 
 
 def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
-    """Call `build` with the offered values that it has arguments for."""
+    """Call `build` with the offered values that it has arguments for; raise if one is missing."""
     parameters = inspect.signature(build).parameters
     wanted = {name: offered[name] for name in parameters if name in offered}
     for name, parameter in parameters.items():
@@ -118,7 +119,7 @@ def call_by_name(build: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
 def stated(
     formulation: Formulation, offered: Mapping[str, Any], build: Callable[..., Any] | None
 ) -> Any:
-    """State the printed problem, or the one of a user-defined `build`, and check it.
+    """Build the printed problem, or the one of a user-defined `build`, which is checked.
 
     The first of the offered values has a column a feature. A change is given the printed problem.
     """
@@ -156,7 +157,7 @@ def require_problem(problem: Any, called: str) -> None:
 
 
 def require_variable(problem: Any, symbol: str, n_features: int) -> None:
-    """Raise unless a changed problem is convex and still has the feature weights.
+    """Raise unless a changed problem has the weights as a variable `symbol` of the right shape.
 
     A capital letter is a matrix over pairs of features.
     """
@@ -180,7 +181,7 @@ def require_variable(problem: Any, symbol: str, n_features: int) -> None:
 def require_answer(
     solution: Solution, symbol: str, solving: Solving = DEFAULT_SOLVING, at: str = ""
 ) -> Any:
-    """Return the weights of a solved step, or raise an error with the solver's status.
+    """Return the weights of a solved step; raise, with the solver's status, if there are none.
 
     `at` names the point at which the step was stated.
     """
@@ -197,7 +198,7 @@ def require_answer(
 
 
 def no_optimum(status: str, build: Callable[..., Any] | None, at: str = "") -> str:
-    """Describe why a changed step is infeasible or unbounded, and whose change it is."""
+    """Return the error message for an infeasible or unbounded changed problem, with advice."""
     cure = "its constraints cannot all hold: check what the change adds"
     if UNBOUNDED in status:
         cure = (

@@ -145,7 +145,7 @@ class IRelief(Settings, ClassSelector):
 
     @property
     def _tested(self) -> Relief:
-        """Return a RELIEF-F estimator whose margins are tested.
+        """Return an unfitted RELIEF-F estimator, whose margins are tested in place of I-RELIEF's.
 
         Its own are those of a fixed point, which depends on all columns: with shadow columns
         among them it is another one, and margins of noise exceeded their shadows' too often.

@@ -32,7 +32,8 @@ from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import some_features
 from convexfs.records import Certificate, Solution
 
-#: The loop is cycling if an iterate returns this near, relative to the last move.
+#: The loop is cycling if the newest iterate is this near to an earlier one, relative to the last
+#: move.
 _SAME = 0.05
 
 
@@ -51,7 +52,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class IReliefResult:
-    """Weights, iteration history and certificate.
+    """Result of I-RELIEF: weights, margin vector, fixed-point certificate and how it ended.
 
     ``certificate`` and ``solution`` are those of the last convex step, the
     certificate being refuted where that is no fixed point; ``residual`` is how far
@@ -59,7 +60,7 @@ class IReliefResult:
     0 if it did not. ``iterate`` are the weights at which the last step was taken, of the
     features it had. ``rounds`` has the numbers of features of the rounds of
     back-selection, one if there was none. ``starts`` has one row a start tried; see
-    :func:`convexfs.methods.base.fixed_point.told`.
+    :func:`convexfs.methods.base.fixed_point.start_rows`.
     """
 
     weights: np.ndarray
@@ -151,7 +152,7 @@ def irelief(
 
 
 def _objective(result: IReliefResult) -> float:
-    """Return minus the last step's maximum, the length of its margin vector."""
+    """Return minus the maximum of the last step, the norm of the margins' positive part."""
     return -float(np.linalg.norm(np.maximum(result.margin, 0.0)))
 
 
@@ -187,7 +188,7 @@ def _fixed_point(
     watch: Callable[[str], Any] | None,
     counted: SampleWeights | None,
 ) -> IReliefResult:
-    """Iterate damped steps until a fixed point, a cycle or the time limit."""
+    """Iterate damped steps until a fixed point, a cycle or `max_iter` steps."""
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
@@ -202,7 +203,8 @@ def _fixed_point(
         fixed = residual < settings.tol
         if fixed or period or n_iter == settings.max_iter:
             break
-        # No margin is positive: the next step shows whether w = 0 is a fixed point.
+        # If no margin is positive, go to w = 0 undamped: the next step shows whether it is a fixed
+        # point.
         damping = settings.damping if target.any() else 0.0
         w = damping * w + (1.0 - damping) * target
     proof = FixedPointCertificate(
@@ -225,7 +227,7 @@ def step(
     at: np.ndarray | None = None,
     weights: SampleWeights | None = None,
 ) -> Step:
-    """Return the step with neighbours at the weights `at`, by default equal ones."""
+    """Return the convex problem (Step) with neighbours at the weights `at`, by default equal."""
     _check(settings, X.shape[1])
     start = np.full(X.shape[1], X.shape[1] ** -0.5) if at is None else at
     margin = numbers.soft_margin(
@@ -247,7 +249,7 @@ def _check(settings: Settings, n_features: int) -> None:
 
 
 def _explain(result: IReliefResult) -> None:
-    """Warn if all weights are 0, or if they are not a fixed point."""
+    """Warn if all weights are 0, if they are no fixed point, or if starts end at different ones."""
     if not result.weights.any():
         warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "

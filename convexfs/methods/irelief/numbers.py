@@ -41,7 +41,7 @@ def soft_margin(
     map: Callable[..., Any] = map,
     counted: SampleWeights | None = None,
 ) -> np.ndarray:
-    """Return I-RELIEF's margin vector at the given weights; needs memory for N x N numbers."""
+    """Return I-RELIEF's margin vector at these feature weights; needs memory for N x N numbers."""
     if isinstance(X, MixedSamples):
         used = np.flatnonzero(weights)
         d = X[:, used].distances(weights[used], map)
@@ -77,7 +77,7 @@ def _trusted(
 def inlier_probability(
     d: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return gamma: the share of a sample's kernel mass on its hits; 0 without hits."""
+    """Return gamma per sample: kernel sum over hits / over all other samples; 0 without hits."""
     same = np.equal.outer(codes, codes)
     hits, misses = same & ~np.eye(len(codes), dtype=bool), ~same
     if rows is not None:

@@ -22,7 +22,7 @@ from convexfs.methods.knockoffs.native import factor_of, inverse_of
 from convexfs.methods.knockoffs.numbers import LEDOIT_WOLF, correlations
 from convexfs.records import Certificate, Solution
 
-#: Ways to choose s: the endings of the formulations' names.
+#: Values of the parameter s: the endings of the formulations' names.
 CHOICES = tuple(row.name.rpartition("-")[2] for row in METHOD.formulations)
 
 
@@ -101,7 +101,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return the problem over the columns that vary."""
+    """Return the convex problem (Step) for s over the columns that are not constant."""
     formulation = _checked_formulation(settings, solving)
     columns, covariance = varying_columns(X), settings.covariance
     if not isinstance(covariance, str):

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotri  # type: ignore[attr-defined]
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
-#: A function of s, inverse of A and log-determinant, returning value, gradient and Hessian.
+#: A function of s, inverse and log-determinant of A, that returns value, gradient and Hessian.
 _Barrier = Callable[[np.ndarray, np.ndarray, float], tuple[float, np.ndarray, np.ndarray]]
 #: Newton's method ends if the relative decrease of a step would be below this.
 _TOL = 1e-14
@@ -27,17 +27,17 @@ _ARMIJO = 0.1
 
 
 def knockoffs_me(Sigma: np.ndarray) -> Solution:
-    """Minimise ``-sum log(s) - log det A`` by Newton's method."""
+    """Maximise ``sum log(s) + log det(2 Sigma - diag(s))`` by Newton's method."""
     return _newton(Sigma, _entropy, sign=-1.0)
 
 
 def knockoffs_mvr(Sigma: np.ndarray) -> Solution:
-    """Minimise ``sum 1/s + tr(inv(A))`` by Newton's method."""
+    """Minimise ``sum 1/s + tr(inv(2 Sigma - diag(s)))`` by Newton's method."""
     return _newton(Sigma, _reconstructability, sign=1.0)
 
 
 def knockoffs_equi(Sigma: np.ndarray) -> Solution:
-    """Return ``s_j = min(1, 2 lambda_min)`` for all j."""
+    """Solve the equicorrelated problem: all ``s_j = min(1, 2 lambda_min(Sigma))``."""
     start = time.perf_counter()
     level = _largest_equal(Sigma)
     return Solution(
@@ -51,7 +51,7 @@ def knockoffs_equi(Sigma: np.ndarray) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far s violates ``s >= 0`` and ``2 Sigma - diag(s)`` psd."""
+    """Return the largest violation of ``s >= 0`` and ``2 Sigma - diag(s)`` psd."""
     s = np.asarray(primal["s"])
     left = 2 * values["Sigma"] - np.diag(s)
     least = 0.0 if factor_of(left) is not None else np.linalg.eigvalsh(left)[0]
@@ -59,13 +59,13 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def knockoffs_equi_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far s violates the constraints, including s <= 1 and equal entries."""
+    """Return the largest violation of the constraints, including s <= 1 and equal entries."""
     s = np.asarray(primal["s"])
     return max(violation(values, hyper, primal), float(max(s.max() - 1.0, np.ptp(s))))
 
 
 def knockoffs_me_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    r"""Return the gap :math:`\sum_j r_j - 1 - \log r_j` with :math:`r_j = s_j (A^{-1})_{jj}`.
+    r"""Return the duality gap ``sum_j (r_j - 1 - log r_j)`` with ``r_j = s_j (A^-1)_jj``.
 
     The dual function, :math:`2\,\mathrm{tr}(Y \Sigma) - \log\det Y - \sum_j \log Y_{jj} - 2J`,
     at :math:`Y = A^{-1}`, minus the objective.
@@ -79,7 +79,7 @@ def knockoffs_me_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def knockoffs_mvr_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    r"""Return the gap :math:`\sum_j (s_j^{-1/2} - (s_j (A^{-2})_{jj})^{1/2})^2`.
+    r"""Return the duality gap :math:`\sum_j (s_j^{-1/2} - (s_j (A^{-2})_{jj})^{1/2})^2`.
 
     The objective minus the dual function, :math:`2 \sum_j Y_{jj}^{1/2} + 2\,\mathrm{tr}\,Y^{1/2}
     - 2\,\mathrm{tr}(Y \Sigma)`, at :math:`Y = A^{-2}`.
@@ -93,7 +93,7 @@ def knockoffs_mvr_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float
 
 
 def knockoffs_equi_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the gap ``J min(1, 2 lambda_min) - 1's``."""
+    """Return the duality gap ``J min(1, 2 lambda_min(Sigma)) - 1's``."""
     Sigma = np.asarray(values["Sigma"])
     return float(len(Sigma) * _largest_equal(Sigma) - np.sum(primal["s"]))
 
@@ -103,7 +103,7 @@ def _largest_equal(Sigma: np.ndarray) -> float:
 
 
 def _equal_inside(Sigma: np.ndarray) -> float:
-    """Return a feasible start with equal entries: half of the first feasible 1, 1/2, 1/4, ..."""
+    """Return t for a start s = t 1 inside the cone: half of the first feasible 1, 1/2, 1/4, ..."""
     level = 1.0
     for _ in range(_MOST_HALVINGS):
         if factor_of(2 * Sigma - level * np.eye(len(Sigma))) is not None:
@@ -113,7 +113,7 @@ def _equal_inside(Sigma: np.ndarray) -> float:
 
 
 def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
-    """Minimise a barrier over s by Newton's method, starting from equal entries."""
+    """Minimise a barrier over s by Newton's method from equal entries; return the Solution."""
     begun = time.perf_counter()
     Sigma = np.asarray(Sigma, dtype=np.float64)
     s = np.full(len(Sigma), _equal_inside(Sigma))
@@ -148,13 +148,13 @@ def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
 def _at(
     Sigma: np.ndarray, s: np.ndarray, barrier: _Barrier
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return value, gradient and Hessian of a barrier; infinite outside its cone."""
+    """Return a barrier's value, gradient and Hessian at s; the value is inf if s is infeasible."""
     known = _inverse(Sigma, s)
     return (np.inf, s, Sigma) if known is None else barrier(s, *known)
 
 
 def _inverse(Sigma: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Return the inverse and log-determinant of ``2 Sigma - diag(s)``; None if s is outside."""
+    """Return inverse and log-determinant of ``2 Sigma - diag(s)``; None if s is infeasible."""
     if not s.min() > 0:
         return None
     factor = factor_of(2 * Sigma - np.diag(s))
@@ -187,6 +187,6 @@ def factor_of(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def inverse_of(factor: np.ndarray) -> np.ndarray:
-    """Return the inverse of ``L L'``."""
+    """Return the inverse of ``L L'``, given the Cholesky factor L."""
     lower, _ = dpotri(factor, lower=1)
     return lower + np.tril(lower, -1).T

@@ -63,7 +63,7 @@ def shrunken(X: np.ndarray) -> np.ndarray:
 
 
 def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return correlations and standard deviations of a given covariance matrix."""
+    """Return correlations and standard deviations by a given covariance; raise if invalid."""
     known = np.asarray(covariance, dtype=np.float64)
     if known.shape != (n_features, n_features):
         raise InputError(
@@ -71,7 +71,7 @@ def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
             f"{n_features} x {n_features}, one row a feature"
         )
     variances = known.diagonal()
-    # Comparisons with NaN are false.
+    # Comparisons with NaN are false, so that a matrix with NaN is rejected.
     symmetric = np.abs(known - known.T).max() <= _ROUNDING * np.abs(known).max() < np.inf
     if not (symmetric and (variances > 0).all()):
         raise InputError(

@@ -114,7 +114,7 @@ class LFE(Settings, Projection):
             return step
         if step.primal["W"].shape == step.values["Sigma"].shape:
             return step
-        # The fit was solved in the span of the samples.
+        # The fit was solved in the span of the samples: solve again in the original features.
         return replace(step, primal=native(**step.values, **step.hyper).primal)
 
     def _check_parameters(self, n_features: int) -> None:
@@ -214,7 +214,7 @@ def knn_mistakes(
     truth: np.ndarray,
     tried: Sequence[int],
 ) -> np.ndarray:
-    """Count mistakes of KNN in the first t columns, for every t and each K tried.
+    """Count wrong KNN predictions by the first t columns, for every t (rows) and K (columns).
 
     Of classes with equally many votes the first is taken.
 
@@ -235,7 +235,7 @@ def knn_mistakes(
 def mistakes_at(
     distances: np.ndarray, codes: np.ndarray, truth: np.ndarray, tried: Sequence[int]
 ) -> np.ndarray:
-    """Count mistakes of KNN for each K tried, from distances of new to known samples.
+    """Count wrong KNN predictions for each K tried, from distances of new to known samples.
 
     Of equally near samples the first rows are the neighbours, of classes with equally many
     votes the first is taken.
@@ -246,7 +246,7 @@ def mistakes_at(
 
 
 def _nearest(distances: np.ndarray, count: int) -> np.ndarray:
-    """Return the columns of the smallest entries of each row, in order; ties by index."""
+    """Return column indices of each row's `count` smallest entries, in order; ties by index."""
     if count >= distances.shape[1]:
         return np.argsort(distances, axis=1, kind="stable")[:, :count]
     near = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)

@@ -24,9 +24,10 @@ from convexfs.records import NATIVE, Certificate, Solution
 
 #: Formulation name of each form.
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
-#: Eigenvalues below this share of the largest count as rounding.
+#: Eigenvalues below this fraction of the largest count as rounding errors.
 _RANK_SHARE = 1e-12
-#: Eigenvalues of a solver's W below this multiple of its tolerance count as 0.
+#: Eigenvalues of a solver's W, relative to the largest, below this multiple of its tolerance count
+#: as 0.
 _BACKEND_SLACK = 100.0
 
 
@@ -103,12 +104,12 @@ def lfe(
     form, lam = settings.form, settings.lam
     formulation = _checked_formulation(settings, solving)
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss, map)
-    # A changed problem may refer to features by position.
+    # A changed problem may refer to features by position, so it gets constant columns too.
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     varying = X if len(columns) == X.shape[1] else X[:, columns]
     inside = len(X) < len(columns) and form != "row-sparse" and solving.build is None
     samples, basis = in_their_span(varying) if inside else (varying, None)
-    values, hyper = numbers.priced(numbers.scatter(samples, neighbors), form, lam)
+    values, hyper = numbers.with_penalty(numbers.scatter(samples, neighbors), form, lam)
     solution, certificate = solve_step(formulation, values, hyper, solving)
     W = require_answer(solution, formulation.symbol, solving)
     result = _result(W, values["Sigma"], basis, solution, certificate)
@@ -129,16 +130,16 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return the problem in the original features, even if the fit uses the samples' span."""
+    """Return LFE's convex problem (Step) in features; a fit may solve it in the samples' span."""
     formulation = _checked_formulation(settings, solving)
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss)
     Sigma = numbers.scatter(X[:, columns], neighbors)
-    return Step(formulation, *numbers.priced(Sigma, settings.form, settings.lam))
+    return Step(formulation, *numbers.with_penalty(Sigma, settings.form, settings.lam))
 
 
 def power_losses(eigenvalues: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the discriminant power lost by keeping the first t components, t = 0..T.
+    r"""Return two measures of the discriminant power lost by keeping the first t of T components.
 
     The whole power is :math:`\mathrm{tr}(W\Sigma) = \sum_i \beta_i \sigma_i`. Of two
     measures the first leaves the kept :math:`\beta` as they are, which with

@@ -23,12 +23,12 @@ Numbers = Mapping[str, Any]
 
 
 def lfe(Sigma: np.ndarray) -> Solution:
-    """Return ``W = Sigma+ / normF(Sigma+)``; zero if no eigenvalue is positive."""
+    """Solve for ``W = Sigma+ / normF(Sigma+)``; zero if no eigenvalue is positive."""
     return lfe_trace(Sigma)
 
 
 def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
-    """Return ``W = (Sigma - lam I)+ / normF((Sigma - lam I)+)``.
+    """Solve for ``W = (Sigma - lam I)+ / normF((Sigma - lam I)+)``.
 
     Zero if no eigenvalue exceeds lam.
     """
@@ -49,7 +49,7 @@ def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far W violates ``normF(W) <= 1, W psd`` or symmetry."""
+    """Return the largest violation of ``normF(W) <= 1``, ``W psd`` and symmetry."""
     W = np.asarray(primal["W"])
     lowest = np.linalg.eigvalsh(0.5 * (W + W.T)).min(initial=0.0)
     skewed = np.abs(W - W.T).max(initial=0.0)
@@ -57,7 +57,7 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the gap ``normF((Sigma - lam I)+) - tr(W (Sigma - lam I))``.
+    """Return the duality gap ``normF((Sigma - lam I)+) - tr(W (Sigma - lam I))``.
 
     Eigenvalues that are rounding errors of others are taken for 0: where W = 0 is the
     optimum they would be all there is.
@@ -69,13 +69,13 @@ def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def _rising(eigenvalues: np.ndarray, lam: float) -> np.ndarray:
-    """Return the excess of eigenvalues over lam, beyond rounding."""
+    """Return ``max(eigenvalue - lam, 0)`` of each eigenvalue, with rounding errors set to 0."""
     lifted = eigenvalues - lam
     return np.where(lifted > _ROUNDING * np.abs(eigenvalues).max(), lifted, 0.0)
 
 
 def _composed(vectors: np.ndarray, eigenvalues: np.ndarray) -> np.ndarray:
-    """Return the matrix with these eigenvectors and nonnegative eigenvalues."""
+    """Return the psd matrix with these eigenvectors and eigenvalues; negative ones count as 0."""
     used = eigenvalues > 0
     root = vectors[:, used] * np.sqrt(eigenvalues[used])
     return root @ root.T

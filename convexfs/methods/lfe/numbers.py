@@ -10,7 +10,8 @@ from scipy.linalg import eigh
 from convexfs.errors import check_number
 from convexfs.neighbors.hits_misses import SignedNeighbors, signed_neighbors
 
-#: Rounding error of a term of Sigma, relative to the largest possible.
+#: Sigma is 0 if its entries are below this fraction of the largest possible: they are rounding
+#: errors.
 _ROUNDING = 1e-15
 
 
@@ -22,9 +23,9 @@ def lfe(
     miss: str,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of eq. 8: Sigma over all features."""
+    """Return the data of eq. 8: the matrix Sigma over all features."""
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
-    return priced(scatter(X, neighbors), "closed", 0.0)
+    return with_penalty(scatter(X, neighbors), "closed", 0.0)
 
 
 def lfe_trace(
@@ -36,19 +37,19 @@ def lfe_trace(
     lam_share: float = 0.0,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of both penalised forms: Sigma and lam."""
+    """Return the data of both penalised forms: Sigma, and `lam_share` of its largest eigenvalue."""
     check_share(lam_share)
     Sigma = lfe(X, codes, n_neighbors=n_neighbors, miss=miss, map=map)[0]["Sigma"]
-    return priced(Sigma, "trace", lam_share)
+    return with_penalty(Sigma, "trace", lam_share)
 
 
 def check_share(lam_share: Any) -> None:
-    """Raise unless the penalty is a share between 0 and 1."""
+    """Raise unless the penalty is between 0 and 1, as a fraction of the largest eigenvalue."""
     check_number("lam, a share of the largest eigenvalue,", lam_share, 0, 1)
 
 
 def scatter(samples: np.ndarray, neighbors: SignedNeighbors) -> np.ndarray:
-    """Return Sigma, with sums that are only rounding set to 0."""
+    """Return Sigma of samples and their signed neighbours; all 0 if it is only rounding error."""
     Sigma = signed_scatter(samples, neighbors)
     largest = len(samples) * float(np.ptp(samples, axis=0).max()) ** 2
     return Sigma if np.abs(Sigma).max() > _ROUNDING * largest else np.zeros_like(Sigma)
@@ -82,10 +83,10 @@ def signed_laplacian(neighbors: SignedNeighbors) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags_array(both.sum(axis=1)) - both)
 
 
-def priced(
+def with_penalty(
     Sigma: np.ndarray, form: str, lam_share: float
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return Sigma and, for penalised forms, lam as a share of its largest eigenvalue."""
+    """Return Sigma and, for penalised forms, lam: `lam_share` times its largest eigenvalue."""
     if form == "closed":
         return {"Sigma": Sigma}, {}
     last = len(Sigma) - 1

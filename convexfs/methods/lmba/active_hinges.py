@@ -24,10 +24,10 @@ from convexfs.neighbors.triplets import pair_distances, pair_sums
 if TYPE_CHECKING:
     from convexfs.methods.lmba.newton import Program
 
-#: Hinges taken as nearly 0: this many, and as many more per feature.
+#: Number of hinges taken as nearly 0: the first, plus the second per feature in use.
 _KINKS, _KINKS_PER_FEATURE = 200, 3
-#: Hinges below this share of a typical distance may be 0; at most this multiple of the usual number
-#: is examined, and compared by this many digits.
+#: Hinges below this fraction of a typical distance may be 0; at most this multiple of the usual
+#: number of them is used; those equal to this many digits are merged.
 _TIED, _TIMES_USUAL, _DIGITS = 1e-7, 100, 12
 #: Fewest features of the first small program; it at most doubles per round.
 _FEATURES = 50
@@ -39,7 +39,7 @@ _ACCURACY = 1e-10
 
 @dataclass(frozen=True)
 class Polished:
-    """A minimiser over the nearest kinks, and the bound that its multipliers prove for all u.
+    """Minimiser of the small program over hinges near 0, and the lower bound it proves for all u.
 
     ``features`` are those it was sought among: no other would pay.
     """
@@ -50,7 +50,7 @@ class Polished:
 
 
 def polish(program: "Program", u: np.ndarray) -> Polished | None:
-    """Solve over the hinges nearest to 0 at u; None if that fails."""
+    """Solve the program with all but the hinges nearest to 0 fixed as at u; None if it fails."""
     d = pair_distances(program.X, u)
     used = np.flatnonzero(u > 0)
     usual = _KINKS + _KINKS_PER_FEATURE * len(used)
@@ -82,7 +82,7 @@ def polish(program: "Program", u: np.ndarray) -> Polished | None:
 
 
 def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Return other features, steepest first, that would lower the loss at this slope."""
+    """Return indices of features outside `features` that would lower the loss, steepest first."""
     level = 0.0 if program.total is None else slope[features].min()
     worth = slope < level - _PAYS * np.abs(slope).max(initial=0.0)
     worth[features] = False
@@ -93,7 +93,7 @@ def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.n
 def _nearest_kinks(
     program: "Program", d: np.ndarray, usual: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the triplets (i, j, p) whose hinges are nearest to 0, and all that may be 0."""
+    """Return arrays i, j, p of the triplets whose hinges are nearest to 0, or may be 0."""
     others = np.not_equal.outer(program.codes, program.codes)
     least = _TIED * max(float(np.abs(d).max()), program.typical_hinge())
     parts = []
@@ -117,7 +117,7 @@ def _nearest_kinks(
 def _merged(
     R: np.ndarray, theta: np.ndarray, usual: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Merge equal hinges, and count how often each occurs.
+    """Merge equal hinges if there are more than usual, and count how often each occurs.
 
     With few different values in the data there are far more hinges at 0 than usual, but
     few of them differ.
@@ -133,7 +133,7 @@ def _merged(
 def _solve(
     program: "Program", v: np.ndarray, R: np.ndarray, theta: np.ndarray, times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    r"""Solve the small program by HiGHS; return weights, and shares times counts.
+    r"""Solve the small program by HiGHS; return u and the hinges' multipliers over c, or None.
 
     Its dual has a row for each feature instead of each hinge, of which there are more:
     :math:`\max \theta^T \pi + s \lambda,\ \lambda 1 - R^T \pi \le v,\ 0 \le \pi \le c` with the

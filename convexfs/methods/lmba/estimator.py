@@ -123,12 +123,12 @@ class LmbaCriterion(ClassifierMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
 
     def fit(self, X: Any, y: Any) -> "LmbaCriterion":
-        """Store the classes."""
+        """Store the classes of `y`; nothing else is learned."""
         self.classes_ = np.unique(y)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
-        """Return minus e(1), divided by the mean squared distance of two samples."""
+        """Return minus the loss at weights 1, over the mean squared distance of two samples."""
         X, y = check_X_y(X, y)
         codes = np.unique(y, return_inverse=True)[1]
         spread = 2.0 * float(X.var(axis=0).sum())

@@ -97,7 +97,7 @@ def lmba(
     settings = settings or Settings()
     form, build = settings.form, solving.build
     formulation = _checked_formulation(settings, solving)
-    # A changed problem may refer to features by position.
+    # A changed problem may refer to features by position, so it gets constant columns too.
     columns = varying_columns(X) if build is None else np.arange(X.shape[1])
     chosen = taken_by(numbers.lmba_simplex, settings)
     values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
@@ -153,7 +153,7 @@ def _check_size(formulation: Formulation, values: Mapping[str, Any], solving: So
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return the problem of these samples, without constant columns, as in a fit."""
+    """Return Lmba's linear program (Step) of these samples without constant columns."""
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     chosen = taken_by(numbers.lmba_simplex, settings)
     values, hyper = numbers.lmba_simplex(X[:, columns], codes, **chosen)
@@ -168,7 +168,7 @@ def lmba_loss(
     c: float = Settings.c,
     n_neighbors: int = Settings.n_neighbors,
 ) -> float:
-    """Return the evaluation function e(w) (Definition 6); weights default to 1.
+    """Return Lmba's loss, the evaluation function e(w) (Definition 6); weights default to 1.
 
     Targets and margins are those of all columns of `X`, whatever the weights.
     With weights 0 and 1 it scores subsets, less being better.
@@ -181,7 +181,7 @@ def lmba_loss(
 
 
 def evaluation(weights: np.ndarray, values: Mapping[str, Any], hyper: Mapping[str, Any]) -> float:
-    """Return e(w) for data that are already computed."""
+    """Return Lmba's loss e(w) from the data of its problem."""
     return program_of(**values, c=hyper["c"], simplex=False).value(weights**2)[0]
 
 
@@ -202,7 +202,7 @@ def _descended(
 
 
 def _explain(u: np.ndarray, values: Mapping[str, Any], c: float) -> None:
-    """Warn about weights that rank nothing."""
+    """Warn if all weights are 0, or if all are 1: neither ranks the features."""
     if np.all(u <= _TIED):
         c0 = least_useful_c(values)
         warn(

@@ -9,7 +9,7 @@ from convexfs.kernels import compiled
 
 @compiled()
 def hinge_sums(d, theta, codes, targets, mu, C):
-    """Add the triplets' shares to C: plus at targets, minus at impostors.
+    """Add hinge shares to C in place, + at targets, - at impostors; return sums and a count.
 
     Returns the sum of positive hinges, ``sum theta_i share`` and the number of
     triplets inside the rounded part. With mu = 0 shares are 0 or 1.
@@ -42,7 +42,7 @@ def hinge_sums(d, theta, codes, targets, mu, C):
 
 @compiled()
 def slope(d, g, step, theta, codes, targets, mu):
-    """Return ``sum share(d + step g) h'``: the slope of the rounded hinges along g."""
+    """Return the derivative by `step` of the rounded hinges' sum at distances ``d + step g``."""
     n, k = targets.shape
     total = 0.0
     for i in range(n):
@@ -61,7 +61,7 @@ def slope(d, g, step, theta, codes, targets, mu):
 
 @compiled()
 def rounded_rows(d, theta, codes, targets, mu, i, out):
-    """Mark the triplets of sample i in the rounded part of their hinge with 1, others with 0."""
+    """Set ``out[rank, p]`` to 1 if the hinge of that triplet of sample i is rounded, else to 0."""
     n, k = targets.shape
     out[:] = 0.0
     for rank in range(k):

@@ -15,7 +15,7 @@ from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 TOL = 1e-10
 _MOST_STEPS = 2000
-#: Hinges below this share of a typical one are not resolved; their sum errs by as much.
+#: Rounding error of a hinge, as a fraction of a typical one.
 _ROUNDING = 1e-13
 Numbers = Mapping[str, Any]
 
@@ -23,36 +23,36 @@ Numbers = Mapping[str, Any]
 def lmba_box(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """Solve the box form to a relative gap of 1e-10."""
+    """Solve Lmba's linear program over the box 0 <= u <= 1 to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=False))
 
 
 def lmba_simplex(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """Solve the form with a given sum to a relative gap of 1e-10."""
+    """Solve Lmba's linear program over the simplex 1'u = n to a relative gap of 1e-10."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=True))
 
 
 def lmba_box_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far u violates ``0 <= u <= 1``."""
+    """Return the largest violation of ``0 <= u <= 1``."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), np.max(u - 1.0, initial=0.0)))
 
 
 def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far u violates ``u >= 0``, and its mean of 1."""
+    """Return the largest violation of ``u >= 0`` and of ``mean(u) = 1``."""
     u = np.asarray(primal["u"])
     return float(max(np.max(-u, initial=0.0), abs(u.mean() - 1.0)))
 
 
 def lmba_box_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap at u, with a dual point built from u."""
+    """Return the duality gap at u over the box, with a dual point built from u."""
     return _gap(values, hyper, primal, simplex=False)
 
 
 def lmba_simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap at u, with a dual point built from u."""
+    """Return the duality gap at u over the simplex, with a dual point built from u."""
     return _gap(values, hyper, primal, simplex=True)
 
 
@@ -128,7 +128,7 @@ def _in_units(program: Program) -> tuple[Program, float]:
 
 
 def _rounding(program: Program) -> float:
-    """Return the rounding error of the loss: a share of the sum of its terms."""
+    """Return the rounding error of the loss, a fraction of the sum of its terms."""
     n = len(program.X)
     own = np.bincount(program.codes)[program.codes]
     triplets = float((program.targets >= 0).sum(axis=1) @ (n - own))

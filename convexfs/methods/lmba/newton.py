@@ -37,14 +37,15 @@ _NARROWER = 0.2
 _STEPS = 30
 #: The barrier's part of the gap, relative to that of the rounded hinges.
 _BARRIER_SHARE = 0.1
-#: Largest step, as a share of the distance to the boundary.
+#: Largest step, as a fraction of the distance to the boundary.
 _FRACTION = 0.99
-#: A line search ends where the slope is this share of its initial value.
+#: A line search ends where the slope is this fraction of its initial value.
 _FLAT = 0.3
 _HALVINGS = 40
-#: Newton decrement that ends a width, relative to the barrier parameter.
+#: Newton's method ends at a width if its decrement, relative to the barrier parameter, is below
+#: this.
 _CENTRED = 1e-3
-#: Below this gap, the active kinks can be identified.
+#: Below this relative gap, the hinges that are 0 at the optimum can be identified.
 _NEARLY = 1e-2
 #: Multipliers of bounds stay within this factor of their central values.
 _MULTIPLIER_RANGE = 1e4
@@ -52,7 +53,7 @@ _MULTIPLIER_RANGE = 1e4
 
 @dataclass(frozen=True)
 class Program:
-    """One linear program: samples, classes, target neighbours, margins, penalty, region.
+    """Lmba's linear program: samples, classes, target neighbours, margins, penalty, region.
 
     ``total`` is that of the simplex, None for the box.
     """
@@ -66,15 +67,15 @@ class Program:
 
     @cached_property
     def linear(self) -> np.ndarray:
-        """Return A, the squared differences to target neighbours."""
+        """Return A: per feature, the sum of squared differences to target neighbours."""
         return target_sum(self.X, self.targets)
 
     def on(self, features: np.ndarray) -> "Program":
-        """Return the same program with all other weights fixed at 0."""
+        """Return the program of these features only; all other weights are fixed at 0."""
         return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
     def proof(self, d: np.ndarray, mu: float) -> tuple[float, np.ndarray, float, int]:
-        """Return hinge sum, slope v, dual value of the shares at width mu, and number rounded."""
+        """Return hinge sum, slope v, the shares' dual value at width mu, and number rounded."""
         C = np.zeros_like(d)
         hinges, earned, rounded = kernels.hinge_sums(d, self.theta, self.codes, self.targets, mu, C)
         return hinges, self.linear + self.c * pair_sums(self.X, C), self.c * earned, rounded
@@ -86,17 +87,17 @@ class Program:
         return float(self.total * v.min())
 
     def value(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return F(u) and a subgradient."""
+        """Return the loss F(u) and a subgradient."""
         hinges, v, _, _ = self.proof(pair_distances(self.X, u), 0.0)
         return float(self.linear @ u + self.c * hinges), v
 
     def bound(self, u: np.ndarray, mu: float) -> float:
-        """Return the bound proven by the shares of u at width mu."""
+        """Return the lower bound on F that the hinge shares of u at width mu prove."""
         _, v, earned, _ = self.proof(pair_distances(self.X, u), mu)
         return earned + self.least_over_region(v)
 
     def typical_hinge(self) -> float:
-        """Return a width at which many hinges are rounded."""
+        """Return the mean squared distance of samples, a width at which many hinges are rounded."""
         return float(np.mean(pair_distances(self.X, np.ones(self.X.shape[1]))))
 
 
@@ -111,18 +112,18 @@ class Answer:
 
     @property
     def gap(self) -> float:
-        """Return the gap relative to the value."""
+        """Return the duality gap relative to the value."""
         return (self.value - self.bound) / max(abs(self.value), np.finfo(float).tiny)
 
     def with_point(self, u: np.ndarray, value: float, bound: float, steps: int) -> "Answer":
-        """Return the better of both points and of both bounds."""
+        """Return an Answer with the better of this and the given point, and the better bound."""
         if value >= self.value:
             u, value = self.u, self.value
         return Answer(u, value, max(bound, self.bound), steps)
 
 
 def minimise(program: Program, tol: float, max_steps: int) -> Answer:
-    """Reduce the rounding until value and bound agree to `tol`, relative to the value."""
+    """Minimise F by Newton's method with ever less rounding, to a relative duality gap of `tol`."""
     path = _Path(program)
     if path.mu == 0.0:
         # All samples are equal: the loss is 0.
@@ -141,7 +142,7 @@ def minimise(program: Program, tol: float, max_steps: int) -> Answer:
 
 
 def _polished(program: Program, answer: Answer) -> Answer:
-    """Return point and bound of the program over the kinks, if they are better."""
+    """Improve the answer's point and bound by the small program over hinges near 0, if it can."""
     polished = polish(program, answer.u)
     if polished is None:
         return answer
@@ -149,7 +150,7 @@ def _polished(program: Program, answer: Answer) -> Answer:
 
 
 class _Path:
-    """Follow the minimiser from one width of rounding to the next.
+    """State of Newton's method, which follows the minimiser from one width of rounding to the next.
 
     The bounds of u have the multipliers tau over the distance to the
     bound when centred: Newton's method then bears a jump of tau.
@@ -162,14 +163,14 @@ class _Path:
         self.u = np.full(n_features, inside)
         self.d = pair_distances(program.X, self.u)
         self.mu = program.typical_hinge()
-        #: Hinges below this are rounding errors.
+        #: The search ends at this width: smaller hinges are rounding errors.
         self.narrowest = 1e-13 * self.mu
         self.tau = 0.0
         self.steps = 0
 
     @property
     def _room(self) -> np.ndarray:
-        """Return the distance to the upper bounds; the simplex has none."""
+        """Return the distance of u from its upper bound 1; infinite for the simplex."""
         return 1.0 - self.u if self.program.total is None else np.full_like(self.u, np.inf)
 
     def value_and_bound(self) -> tuple[float, float]:
@@ -179,7 +180,7 @@ class _Path:
         return value, earned + program.least_over_region(v)
 
     def centre(self, max_steps: int) -> bool:
-        """Take Newton steps at the current width until the decrement is small.
+        """Take Newton steps at the current width until the decrement is small; False if stuck.
 
         False when rounding errors leave no way to go.
         """
@@ -200,7 +201,7 @@ class _Path:
         return True
 
     def _lower_barrier(self, rounded: int) -> None:
-        """Reduce the barrier until it adds no more to the gap than the rounded hinges."""
+        """Set the barrier parameter so that it adds less to the gap than the rounded hinges."""
         first = self.tau == 0.0
         gap = self.program.c * self.mu * (1.0 + rounded / len(self.u))
         self.tau = _BARRIER_SHARE * gap
@@ -223,7 +224,7 @@ class _Path:
         return self.tau * (upper - 1.0 / u)
 
     def _move(self, du: np.ndarray, step: float) -> None:
-        """Take a step; multipliers move as far as their signs allow."""
+        """Move u by `step` along du, and the bounds' multipliers as far as they stay positive."""
         room = self._room
         dlower = self.tau / self.u - self.lower * (1.0 + du / self.u)
         dupper = self.tau / room - self.upper * (1.0 - du / room)
@@ -238,7 +239,7 @@ class _Path:
         self.steps += 1
 
     def _curvature(self) -> np.ndarray:
-        """Return ``c / mu`` times the sum of ``r r'`` over the rounded triplets."""
+        """Return the rounded hinges' Hessian: ``c / mu`` times their sum of ``r r'``."""
         program, X = self.program, self.program.X
         H = np.zeros((X.shape[1], X.shape[1]))
         rows = np.zeros((program.targets.shape[1], len(X)))
@@ -250,7 +251,7 @@ class _Path:
         return program.c / self.mu * H
 
     def _step_length(self, du: np.ndarray, g: np.ndarray) -> float:
-        """Return the step at which the slope along du nearly vanishes."""
+        """Return the step along du at which the slope nearly vanishes, within the bounds of u."""
         longest = _longest(self.u, du)
         if self.program.total is None:
             longest = min(longest, _longest(1.0 - self.u, -du))
@@ -284,7 +285,7 @@ class _Path:
 def _add_outer_products(
     H: np.ndarray, X: np.ndarray, i: int, targets: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Add ``sum_jp w_jp (D_ij - D_ip)(D_ij - D_ip)'`` of sample i to H."""
+    """Add ``sum_jp w_jp (D_ij - D_ip)(D_ij - D_ip)'`` of sample i to H in place."""
     weight = rows.sum(axis=0)
     near = weight > 0
     if not near.any():
@@ -308,7 +309,7 @@ def _solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _solve_along_simplex(H: np.ndarray, right: np.ndarray, pivot: int) -> np.ndarray:
-    """Solve the same among changes that sum to 0, eliminating the pivot."""
+    """Solve ``H x = right`` among x that sum to 0, by eliminating entry `pivot`."""
     others = np.arange(len(right)) != pivot
     column = H[others, pivot]
     reduced = H[np.ix_(others, others)] - column[:, None] - column + H[pivot, pivot]
@@ -319,11 +320,11 @@ def _solve_along_simplex(H: np.ndarray, right: np.ndarray, pivot: int) -> np.nda
 
 
 def _near(multiplier: np.ndarray, central: np.ndarray) -> np.ndarray:
-    """Return multipliers clipped to a factor of their central values."""
+    """Clip multipliers to within a factor of 1e4 of their central values."""
     return np.clip(multiplier, central / _MULTIPLIER_RANGE, central * _MULTIPLIER_RANGE)
 
 
 def _longest(value: np.ndarray, change: np.ndarray) -> float:
-    """Return the longest step that keeps `value` nonnegative."""
+    """Return the longest step along `change` that keeps `value` nonnegative."""
     falling = change < 0
     return float(np.min(-value[falling] / change[falling], initial=np.inf))

@@ -11,7 +11,7 @@ from convexfs.neighbors.triplets import target_neighbors
 def lmba_simplex(
     X: np.ndarray, codes: np.ndarray, *, c: float, n_neighbors: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return target neighbours and margins, measured with all weights 1."""
+    """Return the data of Lmba's problem: target neighbours and margins at weights 1, and c."""
     check_number("c", c, 0, open_ends=True)
     # Beyond this range, one part of the loss is lost in rounding.
     check_number("c, a penalty,", c, 1e-30, 1e30)

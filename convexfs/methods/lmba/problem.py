@@ -40,7 +40,7 @@ def lmba_simplex(
     theta: np.ndarray,
     c: float | cp.Parameter = 1.0,
 ) -> cp.Problem:
-    r"""Minimise the loss over weights of a given sum, at which theta was measured.
+    r"""Minimise the loss over weights whose sum is the number of features (eq. 3-4).
 
     .. math::
         \min_u\; \sum_{i,j} t_{ij} D_{ij}^T u + c \sum_{i,j,p} t_{ij} (1 - b_{ip})
@@ -53,7 +53,7 @@ def lmba_simplex(
 
 
 def _least_loss(u, region, X, codes, targets, theta, c) -> cp.Problem:
-    """Return the problem; distances are variables, so that a triplet's row has three entries."""
+    """Return the problem over a region; distances are variables, so that rows have 3 entries."""
     target_pairs, impostor_pairs = list_triplets(codes, targets)
     i, j = target_pairs.T
     near = cp.Variable(len(target_pairs), name="near")

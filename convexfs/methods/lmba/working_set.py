@@ -11,13 +11,13 @@ from convexfs.methods.lmba.active_hinges import polish
 from convexfs.methods.lmba.newton import Answer, Program, minimise
 from convexfs.neighbors.triplets import pair_distances
 
-#: Size of the first working set; programs with fewer features need none.
+#: Number of features of the first working set; programs with fewer features need none.
 FEW = 150
 _MOST_ROUNDS = 100
 
 
 def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
-    """Do the same as :func:`minimise`, by a working set of features."""
+    """Minimise F as :func:`minimise` does, on wide data by a growing working set of features."""
     n_features = program.X.shape[1]
     if n_features <= FEW:
         return minimise(program, tol, max_steps)
@@ -43,7 +43,7 @@ def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
 
 
 def _first(program: Program) -> np.ndarray:
-    """Return the features with the steepest decrease at equal weights."""
+    """Return indices of the 150 features along which the loss falls most at equal weights."""
     n_features = program.X.shape[1]
     equal = np.full(n_features, 0.5 if program.total is None else program.total / n_features)
     _, v, _, _ = program.proof(pair_distances(program.X, equal), program.typical_hinge())

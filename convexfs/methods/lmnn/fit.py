@@ -22,11 +22,13 @@ from convexfs.methods.lfe.fit import in_their_span
 from convexfs.methods.lmnn import METHOD, numbers
 from convexfs.records import Certificate, Solution
 
-#: Nearest impostors per target at the start, and most that are added per round.
+#: Impostors per pair of sample and target: nearest ones at the start, and most that are added per
+#: round.
 _AT_FIRST, _A_ROUND = 3, 20
-#: A triplet this far beyond the margin for this many rounds leaves the problem.
+#: A triplet whose loss is below minus this leaves the problem, in this many first rounds only.
 _CLEAR, _LEAVING = 0.5, 5
-#: Directions with a smaller share of the targets' differences are not stretched further.
+#: Smaller eigenvalues of the targets' scatter, relative to the largest, are raised to this before
+#: scaling by them.
 _FLAT = 1e-6
 
 
@@ -40,7 +42,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class LmnnResult:
-    """The metric, its iteration history and its certificate.
+    """Result of LMNN: the metric, its iteration history and its certificate.
 
     Attributes
     ----------
@@ -100,7 +102,7 @@ def lmnn(
     settings = settings or Settings()
     formulation = METHOD.formulation("lmnn")
     check_solver(formulation, solving)
-    values, hyper = numbers.targets_and_price(X, codes, settings.c, settings.n_neighbors)
+    values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)
     pairs = numbers.target_pairs(values["targets"])
     loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
     listed = loss > -np.inf
@@ -139,10 +141,10 @@ def step(
     *,
     triplets: np.ndarray | None = None,
 ) -> Step:
-    """Return the problem over these triplets, by default over the nearest impostors."""
+    """Return the convex problem (Step) over these triplets, by default of nearest impostors."""
     formulation = METHOD.formulation("lmnn")
     check_solver(formulation, solving)
-    values, hyper = numbers.targets_and_price(X, codes, settings.c, settings.n_neighbors)
+    values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)
     if triplets is None:
         pairs = numbers.target_pairs(values["targets"])
         loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
@@ -155,7 +157,7 @@ def step(
 
 
 def slacks(values: Mapping[str, Any], M: np.ndarray) -> np.ndarray:
-    """Return the least xi of each triplet under the metric M."""
+    """Return the hinge loss of each triplet under the metric M, the least feasible xi."""
     eigenvalues, vectors = eigh(M)
     Z = values["X"] @ (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
     i, j, p = values["triplets"].T
@@ -180,7 +182,7 @@ def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _losses(X: np.ndarray, codes: np.ndarray, pairs: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return ``1 + d_M(x_i, x_j) - d_M(x_i, x_p)`` for pairs and samples; -inf within a class."""
+    """Return ``1 + d_M(x_i, x_j) - d_M(x_i, x_p)``, pairs (i, j) by p; -inf within a class."""
     eigenvalues, vectors = eigh(M)
     Z = X @ (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
     i, j = pairs.T
@@ -190,7 +192,7 @@ def _losses(X: np.ndarray, codes: np.ndarray, pairs: np.ndarray, M: np.ndarray) 
 
 
 def _largest(lost: np.ndarray, most: int) -> np.ndarray:
-    """Mark the `most` largest entries of every row."""
+    """Return a boolean mask of the `most` largest entries of every row."""
     most = min(most, lost.shape[1])
     columns = np.argpartition(-lost, most - 1, axis=1)[:, :most]
     marked = np.zeros(lost.shape, dtype=bool)
@@ -205,7 +207,7 @@ def _psd_part(M: np.ndarray) -> np.ndarray:
 
 
 def _over_all(certificate: Certificate, solution: Solution, left_out: float) -> Certificate:
-    """Extend the certificate of the last problem to the one over all triplets.
+    """Return the certificate over all triplets: its gap grows by the loss of those left out.
 
     Multipliers 0 for the triplets left out keep its bound; its value grows by
     their loss.

@@ -28,19 +28,22 @@ Numbers = Mapping[str, Any]
 #: Requested duality gap, relative to one plus the objective.
 TOL = 1e-10
 _MOST_STEPS = 300
-#: The method ends after this many steps that leave more than this share of the gap.
+#: Near the optimum, the method ends after this many steps that leave more than this fraction of the
+#: gap.
 _PATIENCE, _PROGRESS = 3, 0.7
-#: Above this relative gap or infeasibility, short steps are no reason to stop.
+#: Above this relative gap or infeasibility, slow progress is no reason to stop.
 _NEAR = 3e-10
-#: Largest step as a share of the way to the boundary, after a short and a full predictor.
+#: Length of a step as a fraction of the way to the boundary, if the predictor's step was short, and
+#: if it was full.
 _SHORT, _FULL = 0.9, 0.99
-#: Smaller shares of C's largest eigenvalue, and of a squared difference, are rounding.
+#: Eigenvalues below this fraction of C's largest, and parts of a squared difference below this
+#: fraction, are rounding errors.
 _FLAT = 1e-13
 
 
 @dataclass(frozen=True)
 class _Program:
-    """The problem in coordinates in which C is the identity.
+    """LMNN's problem in coordinates in which C, the scatter of target pairs, is the identity.
 
     Attributes
     ----------
@@ -63,7 +66,7 @@ class _Program:
 def lmnn(
     X: np.ndarray, targets: np.ndarray, triplets: np.ndarray, c: float = 1.0, tol: float = TOL
 ) -> Solution:
-    """Solve the problem over these triplets to a relative duality gap of `tol`."""
+    """Solve LMNN's problem over these triplets to a relative duality gap of `tol`."""
     start = time.perf_counter()
     program = _program(X, targets, triplets, c)
     check_size(len(program.near), program.near.shape[1])
@@ -95,7 +98,7 @@ def lmnn_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def lmnn_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the objective at M minus the bound of the multipliers ``margin``.
+    """Return the duality gap: objective at M minus the dual bound of the multipliers ``margin``.
 
     Where there are none, those of a solution of this problem are taken.
     """
@@ -127,12 +130,12 @@ def _program(X: np.ndarray, targets: np.ndarray, triplets: np.ndarray, c: float)
 def _whole_metric(
     program: _Program, inner: np.ndarray, X: np.ndarray, triplets: np.ndarray
 ) -> np.ndarray:
-    """Return M in all coordinates, large enough along the free directions."""
+    """Return M in the original coordinates, so large along free directions that no loss remains."""
     M = program.axes @ inner @ program.axes.T
     loss = _hinges(X, triplets, M)[~program.bound]
     i, _, p = triplets[~program.bound].T
     needed = np.max(loss / np.maximum(_squares((X[i] - X[p]) @ program.free), 1e-300), initial=0.0)
-    # Use twice the necessary size, so that rounding leaves no loss.
+    # Use twice the necessary factor, so that rounding leaves no loss.
     return M + 2.0 * needed * program.free @ program.free.T
 
 
@@ -150,7 +153,7 @@ def _value(X: np.ndarray, targets: np.ndarray, xi: np.ndarray, M: np.ndarray, c:
 
 
 def _bound(program: _Program, y: np.ndarray) -> float:
-    """Return the dual objective of multipliers, scaled to be feasible."""
+    """Return the dual objective of the multipliers y, after scaling them to be feasible."""
     y = np.clip(y, 0.0, program.c)
     if not len(y):
         return 0.0
@@ -163,7 +166,7 @@ def _squares(rows: np.ndarray) -> np.ndarray:
 
 
 class _Symmetric:
-    """Symmetric matrices as vectors with the same inner product."""
+    """Converter of symmetric matrices to vectors with the same inner product, and back."""
 
     def __init__(self, size: int):
         self.size = size
@@ -179,7 +182,7 @@ class _Symmetric:
         return upper + np.triu(upper, 1).T
 
     def squares(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows ``vector(d d')``."""
+        """Return ``vector(d d')`` for each row d."""
         return rows[:, self.row] * rows[:, self.column] * self.scale
 
     def congruence(self, P: np.ndarray) -> np.ndarray:
@@ -219,7 +222,7 @@ class _Point:
 
 
 def _follow_central_path(program: _Program, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return metric, multipliers and steps of a Nesterov-Todd predictor-corrector method.
+    """Return metric, multipliers and number of steps of a Nesterov-Todd predictor-corrector method.
 
     The linear systems have a row per pair of coordinates, however many triplets there are.
     """
@@ -263,7 +266,7 @@ def _follow_central_path(program: _Program, tol: float) -> tuple[np.ndarray, np.
 
 
 class _System:
-    """The linear system of one step, factored once for predictor and corrector."""
+    """The linear system of one interior-point step, factored once for predictor and corrector."""
 
     def __init__(
         self, space: _Symmetric, rows: np.ndarray, c: float, point: _Point, off: np.ndarray
@@ -273,7 +276,7 @@ class _System:
         self._primal_root = cholesky(point.M, lower=True)
         self._dual_root = cholesky(point.S, lower=True)
         left, self._middle, right = np.linalg.svd(self._dual_root.T @ self._primal_root)
-        # G with G'SG = G^-1 M G^-T = diag(middle).
+        # The scaling matrix G satisfies G'SG = G^-1 M G^-T = diag(middle).
         root = np.sqrt(self._middle)
         self._G, self._inverse = (self._primal_root @ right.T) / root, (left / root).T
         self._inverse = self._inverse @ self._dual_root.T
@@ -284,7 +287,7 @@ class _System:
         self._factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
 
     def direction(self, target: float, predicted: _Point | None = None) -> _Point:
-        """Return the step to complementarity `target`, corrected by a predicted step."""
+        """Return the direction to complementarity `target`, corrected by a predicted one."""
         at, space, rest = self._at, self._space, self._rest
         products = np.diag(target - self._middle**2)
         slack, xi = target - at.y * at.slack, target - rest * at.xi
@@ -309,7 +312,7 @@ class _System:
         )
 
     def reach(self, by: _Point) -> tuple[float, float]:
-        """Return the longest primal and dual steps along a direction inside the cones."""
+        """Return the longest primal and dual steps along a direction that stay inside the cones."""
         at = self._at
         primal = [_reach(at.xi, by.xi), _reach(at.slack, by.slack)]
         dual = [_reach(at.y, by.y), _reach(self._rest, -by.y)]

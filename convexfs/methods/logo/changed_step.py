@@ -23,7 +23,7 @@ def takes_counts(build: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True)
 class ChangedStep:
-    """The solution of a changed problem."""
+    """Solution of one step of a changed problem: weights, objective, worst residual, solver."""
 
     w: np.ndarray
     value: float
@@ -43,7 +43,7 @@ def changed_fixed_point(
     damping: float,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """Find the damped fixed point of a changed problem, each step over all features.
+    """Iterate damped steps of a changed problem over all features, to a fixed point if possible.
 
     Its gap is that of the last step's cone program: what a score must not
     exceed is known for the printed problems only.

@@ -23,7 +23,7 @@ from convexfs.neighbors.soft import expected_distances
 
 @parameters
 class LogoFitted(WeightSelector):
-    """Attributes and methods of a fitted Logo, for classes and numeric targets."""
+    """Base class of Logo and LogoRegressor: their learned attributes and shared methods."""
 
     sigma: float
     n_permutations: int
@@ -42,7 +42,7 @@ class LogoFitted(WeightSelector):
         return True
 
     def _remember(self, X: np.ndarray, codes: np.ndarray) -> None:
-        """Store what predictions need: the samples restricted to features with weight."""
+        """Store the training samples, only the features of nonzero weight, and their labels."""
         self.sigma_ = float(self.sigma)
         super()._remember(X, codes)
         self._used = np.flatnonzero(self.weights_)
@@ -57,19 +57,19 @@ class LogoFitted(WeightSelector):
 
     @property
     def objective_pvalue_(self) -> None:
-        """Return None; deprecated, because permuted labels set the penalty without fits."""
+        """Return None: deprecated, because permuted labels now set the penalty without fits."""
 
     @property
     def null_counts_(self) -> None:
-        """Return None; deprecated, because permuted labels set the penalty without fits."""
+        """Return None: deprecated, because permuted labels now set the penalty without fits."""
 
     def _evidence_units(self, X: Any) -> np.ndarray:
-        # Weights are per unit of the feature.
+        # Weights are per unit of the feature: their scale is one over its standard deviation.
         size = feature_deviations(X)
         return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
     def _whole_evidence(self) -> float:
-        """Return the statistic for the permutation test of the entire ranking."""
+        """Return minus the objective (-inf if unknown), which tests all features at once."""
         value = self.solution_.objective
         return -np.inf if value is None else -value
 

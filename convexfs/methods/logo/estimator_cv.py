@@ -26,7 +26,7 @@ from convexfs.methods.logo.settings import LogoRequest, Settings
 
 @dataclass(frozen=True)
 class FoldTask:
-    """One fold at one pair of sigma and lam."""
+    """A task of the search: one fold at one pair of sigma and lam, by their indices."""
 
     fold: int
     pair: int
@@ -34,7 +34,7 @@ class FoldTask:
 
 @dataclass(frozen=True)
 class FoldScore:
-    """Accuracy, seconds to fit and to score, and convergence of one fold."""
+    """Result of a fold: accuracy on held-out samples, seconds to fit and score, convergence."""
 
     accuracy: float
     fit_seconds: float
@@ -53,7 +53,7 @@ class SearchData:
 
 
 def score_fold(task: FoldTask, data: SearchData) -> FoldScore:
-    """Fit one fold as Logo does, and score it on the held-out samples.
+    """Fit Logo on a fold's training samples; return its accuracy on the held-out ones and times.
 
     Each fit starts from Logo's own start and computes its own distances: which fixed point is
     reached depends on both, and scores are to be those of the estimator that is returned.
@@ -180,7 +180,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         return {name: getattr(self, name) for name in names}
 
     def _search_data(self, X: np.ndarray, codes: np.ndarray) -> SearchData:
-        # Largest first, so that the first of equal scores is the sparsest.
+        # Put the largest penalty first, so that of equal scores the sparsest model is chosen.
         lams = sorted(_listed("lams", self.lams), reverse=True)
         sigmas = sorted(_listed("sigmas", self.sigmas), reverse=True)
         shared, solving = taken_by(Settings, self), self._solving()
@@ -199,7 +199,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
 
     @with_callbacks
     def _scores(self, data: SearchData) -> list[list[FoldScore]]:
-        """Return the scores of every fold, one row per fold and one column per pair."""
+        """Fit every fold at every pair in worker processes; return scores[fold][pair]."""
         n_pairs = len(data.requests)
         tasks = [FoldTask(fold, pair) for fold in range(len(data.folds)) for pair in range(n_pairs)]
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
@@ -223,7 +223,7 @@ def tabulate(data: SearchData, scores: list[list[FoldScore]]) -> dict[str, Any]:
     pairs = [(request.settings.sigma, request.settings.lam) for request in data.requests]
 
     def gathered(name: str) -> np.ndarray:
-        """Return a table of folds by pairs."""
+        """Return an attribute of all scores as an array, one row per fold, one column per pair."""
         return np.array([[getattr(score, name) for score in row] for row in scores])
 
     accuracy = gathered("accuracy")
@@ -256,7 +256,7 @@ def _listed(name: str, values: Any) -> list[float]:
 
 
 def _fold_count(cv: Any, codes: np.ndarray) -> Any:
-    """Return the number of folds, at most the size of the smallest class."""
+    """Limit a number of folds to the smallest class's size, at least 2; return other `cv` as is."""
     if not isinstance(cv, int):
         return cv
     return max(2, min(cv, int(np.bincount(codes).min())))

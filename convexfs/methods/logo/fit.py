@@ -43,19 +43,19 @@ from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 #: Most entries of the margin matrix of a stated problem; 0.8 GB.
 _MOST_MARGINS = 100_000_000
-#: Relative duality gap of the native solver; its certificate allows NATIVE_TOL.
+#: Relative duality gap at which the native solver stops; the certificate accepts up to NATIVE_TOL.
 _NATIVE_GAP = 1e-10
 
 
 @dataclass(frozen=True)
 class LogoResult:
-    """Weights, iteration history and certificate.
+    """Result of Logo: weights, solution, fixed-point certificate and iteration history.
 
     ``history`` has one row an iteration; see
     :class:`convexfs.methods.base.fixed_point.History`. ``converged`` is True at
     proven fixed points only. ``period`` is that of the cycle the iteration ended
     in, 0 if it did not. ``starts`` has one row a start tried; see
-    :func:`convexfs.methods.base.fixed_point.told`. ``lam`` is the penalty, None with a bound;
+    :func:`convexfs.methods.base.fixed_point.start_rows`. ``lam`` is the penalty, None with a bound;
     ``iterate`` are the weights at which the last step was taken.
     """
 
@@ -140,7 +140,7 @@ def fit_locality(
     watch: Callable[[str], Any] | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> LogoResult:
-    """Fit Logo to samples with any kind of neighbours, such as those of numeric targets."""
+    """Fit Logo to a Locality (classes or numeric target) from every start; warn of failures."""
     settings, n_features = request.settings, locality.X.shape[1]
     start = checked_start(settings.start, settings.n_starts, n_features)
     if request.searches:
@@ -169,7 +169,7 @@ def _penalised(
     """Return the request with the penalty that permuted labels set."""
     permuted = permuted or partial(permuted_labels, seed=0)
     labels = permuted(locality.codes, request.settings.n_permutations)
-    return request.priced(
+    return request.with_penalty(
         null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
     )
 
@@ -185,7 +185,7 @@ def step(
     weights: SampleWeights | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> Step:
-    """Return the step over all features with neighbours at the weights `at`, by default 1.
+    """Return the convex problem (Step) over all features with neighbours at weights `at`.
 
     `lam` is the penalty, if permuted labels have set it already.
     """
@@ -200,7 +200,7 @@ def step_at(
     lam: float | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> Step:
-    """Do the same as :func:`step` for samples with any kind of neighbours."""
+    """Return the convex problem of :func:`step` for a Locality; raise if it is too large."""
     request.check()
     n_samples, n_features = locality.X.shape
     if n_samples * n_features > _MOST_MARGINS:
@@ -209,7 +209,9 @@ def step_at(
             f"{n_samples * n_features:.0e} margins, too many to hold: state it on fewer columns"
         )
     if request.searches:
-        priced = _penalised(locality, request, permuted) if lam is None else request.priced(lam)
+        priced = (
+            _penalised(locality, request, permuted) if lam is None else request.with_penalty(lam)
+        )
         request = priced
     start = np.ones(n_features) if at is None else at
     columns = locality.take(np.arange(n_features))
@@ -227,7 +229,7 @@ def _objective(result: LogoResult) -> float:
 def fit_logo(
     X: np.ndarray, codes: np.ndarray, request: LogoRequest, *, start: np.ndarray | None = None
 ) -> LogoResult:
-    """Do the same as :func:`logo` without warnings, from the weights `start`."""
+    """Fit Logo from one start, by default w = 1, without warnings or sample weights."""
     locality = locality_of(X, codes, float(request.settings.sigma))
     return _fit(locality, request, request.deadline, start=start)
 
@@ -272,7 +274,7 @@ def _fit(
 
 
 def _solver_that_ran(request: LogoRequest, answer: Any) -> str:
-    """Return the solver of the last step, as the solver table names it."""
+    """Return the name of the solver of the last step, as the solver table has it."""
     if request.native:
         return NATIVE
     from convexfs.solving.backends import backend
@@ -305,7 +307,7 @@ def _find(
 
 
 def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> None:
-    """Warn if all weights are 0, if there is no fixed point, or if no certificate is possible."""
+    """Warn if all weights are 0, no fixed point is proven, lam is 0, or a start ends elsewhere."""
     settings = request.settings
     price = settings.beta is None
     if price and settings.lam == 0:
@@ -331,7 +333,7 @@ def _out_of_time(result: LogoResult, request: LogoRequest) -> bool:
 
 
 def _refusal(result: LogoResult, request: LogoRequest) -> str:
-    """Explain why a result is not a proven fixed point, and what to do."""
+    """Return a warning: why the result is not a proven fixed point, and what to do."""
     n_iter, certificate = len(result.history), result.certificate
     if _out_of_time(result, request):
         return (

@@ -23,9 +23,9 @@ from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.soft import has_hit, signed_probabilities
 
-#: Most columns for which a float64 copy is small.
+#: With at most this many columns, distances are computed from a float64 copy of the data.
 MOST_COLUMNS = 1000
-#: A sigma below this share of the largest distance means that only the nearest counts.
+#: Width sigma, as a fraction of the largest distance, at which only the nearest neighbour counts.
 _NEAREST = 1e-9
 #: Most differences of pairs held in memory at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
@@ -33,7 +33,7 @@ _BLOCK_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Locality:
-    """Samples with everything that is needed to compute margins from weights.
+    """Samples, labels and sigma, with methods that compute neighbours and margins from weights.
 
     :func:`convexfs.methods.logo.margins.locality_of` makes one of samples of any kind.
 
@@ -63,7 +63,7 @@ class Locality:
 
     @cached_property
     def plain_distances(self) -> np.ndarray:
-        """Return the distances with all weights 1."""
+        """Return the N x N distances with all feature weights 1; computed once."""
         if self.known is not None:
             return self.known
         if self.X.shape[1] <= MOST_COLUMNS:
@@ -72,25 +72,25 @@ class Locality:
         return all_distances(self.X, self.map)
 
     def at_labels(self, codes: np.ndarray) -> "Locality":
-        """Return the same samples with other labels, reusing their unweighted distances."""
+        """Return a copy with other labels that reuses the unweighted distances."""
         return replace(self, codes=codes, map=map, known=self.plain_distances)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Return the samples that have a margin."""
+        """Return the indices of samples that have a margin: another sample shares their class."""
         return np.flatnonzero(has_hit(self.codes))
 
     def take(self, index: np.ndarray) -> Any:
-        """Return some columns in the form that `signed` and `margins` need."""
+        """Return some columns of X in the form that `signed` and `margins` need."""
         return take_columns(self.X, index)
 
     def signed(self, columns: Any, w: np.ndarray) -> np.ndarray:
-        """Return signed neighbour probabilities at the weights of a few columns."""
+        """Return N x N neighbour probabilities at weights w: misses positive, hits negative."""
         used = np.flatnonzero(w)
         return self.signed_at(self.distances(columns[:, used], w[used]))
 
     def distances(self, columns: Any, w: np.ndarray) -> np.ndarray:
-        """Return distances at the weights of a few columns."""
+        """Return the N x N distances over a few columns, weighted by w."""
         return weighted_distances(columns, w, self.dtype)
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ class Locality:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """Return the weights of the samples with a margin; None if all are 1."""
+        """Return the loss weights of the samples that have a margin; None if all are 1."""
         return None if self.weights is None else self.weights.terms(self.codes)[self.rows]
 
     def shares(
@@ -109,11 +109,11 @@ class Locality:
         return np.maximum(signed, 0.0), np.maximum(-signed, 0.0)
 
     def margins(self, columns: Any, signed: np.ndarray) -> np.ndarray:
-        """Return the margin matrix of a few columns."""
+        """Return the margin matrix Z of a few columns, one row per sample with a margin."""
         return margin_columns(columns, signed)[self.rows]
 
     def seen_from(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return signed neighbour probabilities and margins at weights of all columns."""
+        """Return signed neighbour probabilities and margins ``Zw`` at weights of all features."""
         used = np.flatnonzero(w)
         columns = self.take(used)
         signed = self.signed(columns, w[used])
@@ -122,14 +122,14 @@ class Locality:
     def scores(
         self, signed: np.ndarray, p: np.ndarray, dropped: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``c = Z'p`` of every feature without computing Z, and an error bound.
+        """Return the score ``Z'p`` of every feature without computing Z, and an error bound each.
 
         Pairs of a total mass `dropped` may be left out.
         """
         return feature_scores(self.X, score_pairs(signed, p, dropped), self.map)
 
     def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the scores of some features in float64 over all pairs."""
+        """Return the scores ``Z'p`` of some features in float64 over all pairs of samples."""
         return exact_scores(self.X, index, score_pairs(signed, p))
 
     def turning(
@@ -140,7 +140,7 @@ class Locality:
         pulls: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        r"""Return the derivative of margins by a few columns' weights, through the neighbours.
+        r"""Return two sums of margin derivatives by w, as neighbour probabilities depend on w.
 
         With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k` at all samples, and `pulls` p of them.
         The lightest pairs, of this share of the mass, may be left out of what is curved.
@@ -170,7 +170,7 @@ class Locality:
 
 
 def few_rows(width: int, n_rows: int) -> Iterator[slice]:
-    """Yield slices of rows whose pairs, of `width` numbers each, fit a small buffer."""
+    """Yield slices of rows whose data, `width` numbers per row, fit a small buffer."""
     step = max(1, _BLOCK_CELLS // width)
     return (slice(first, first + step) for first in range(0, n_rows, step))
 
@@ -188,7 +188,7 @@ def entry_scores(locality: Locality) -> np.ndarray:
 
 
 def relief_margin(locality: Locality) -> np.ndarray:
-    """Return RELIEF's margin: per feature, nearest-miss minus nearest-hit differences."""
+    """Return RELIEF's margin vector: summed differences to nearest misses minus those to hits."""
     distances = locality.plain_distances
     width = _NEAREST * max(float(distances.max()), np.finfo(float).tiny)
     signed = replace(locality, sigma=width).signed_at(distances)
@@ -210,13 +210,13 @@ def entry_prices(locality: Locality, w: np.ndarray) -> np.ndarray:
 
 
 class MixedLocality(Locality):
-    """The same for samples in memory with missing values or categories."""
+    """Locality of samples in memory with missing values or categorical features."""
 
     X: MixedSamples
 
     @cached_property
     def plain_distances(self) -> np.ndarray:
-        """Return the distances with all weights 1."""
+        """Return the N x N distances with all feature weights 1; computed once."""
         return self.X.distances(map=self.map) if self.known is None else self.known
 
     def at_labels(self, codes: np.ndarray) -> Locality:
@@ -266,19 +266,19 @@ def locality_of(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> Locality:
-    """Wrap samples of any kind in the class that computes Logo's margins for them."""
+    """Return the Locality of samples, a MixedLocality if they have missing values or categories."""
     kind = MixedLocality if isinstance(X, MixedSamples) else Locality
     return kind(of_classes(X, codes), codes, sigma, map, weights=weights)
 
 
-#: Features that may enter on average at permuted labels.
+#: Number of features that may enter at w = 0 per permutation of the labels, on average.
 _ALLOWED = 1
-#: With few features the penalty is at least this share of the highest score.
+#: The penalty is at least this fraction of the highest score, which matters with few features.
 _LEAST = 0.1
 
 
 def null_penalty(labels: np.ndarray, entry: Callable[[np.ndarray], np.ndarray]) -> float:
-    """Return the least penalty at which permuted labels let one feature enter on average.
+    """Return the least penalty at which, per label permutation, one feature enters on average.
 
     No fit is needed: a feature enters the weights w = 0 if its score is above the penalty.
     Correlated features take each other's place, so that a fit selects about as many or fewer.

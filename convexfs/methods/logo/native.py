@@ -15,17 +15,17 @@ Numbers = Mapping[str, Any]
 
 
 def logo_penalised(Z: np.ndarray, lam: float = 1.0, tol: float = TOL) -> Solution:
-    """Solve eq. 7 to a relative duality gap of `tol` over all columns of Z."""
+    """Solve Logo's penalised problem (eq. 7) for margins Z to a relative duality gap of `tol`."""
     return _solve(Z, Penalised(lam), tol)
 
 
 def logo_constrained(Z: np.ndarray, beta: float = 1.0, tol: float = TOL) -> Solution:
-    """Solve eq. 8 to a relative duality gap of `tol` over all columns of Z."""
+    """Solve Logo's constrained problem (eq. 8) for margins Z to a relative duality gap of `tol`."""
     return _solve(Z, Constrained(beta), tol)
 
 
 def logo_penalised_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the gap ``P(w) - sum H(s p)``, with p scaled by s into ``Z'p <= lam``.
+    """Return the duality gap ``P(w) - sum H(s p)``, where s scales p so that ``Z'p <= lam``.
 
     With lam = 0 (eq. 6) only p = 0 is sure to be feasible, and the gap says no
     more than that the loss is positive.
@@ -34,17 +34,17 @@ def logo_penalised_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> floa
 
 
 def logo_constrained_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the gap ``P(w) - sum H(p) + beta max(0, max Z'p)``."""
+    """Return the duality gap ``P(w) - sum H(p) + beta max(0, max Z'p)``."""
     return _gap(Constrained(hyper["beta"]), values, primal)
 
 
 def logo_penalised_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far w is below 0."""
+    """Return the largest violation of w >= 0."""
     return Penalised(hyper["lam"]).violation(np.asarray(primal["w"]))
 
 
 def logo_constrained_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far w is below 0, or 1'w above beta, relative to beta."""
+    """Return the largest violation of w >= 0 and, relative to beta, of 1'w <= beta."""
     return Constrained(hyper["beta"]).violation(np.asarray(primal["w"]))
 
 

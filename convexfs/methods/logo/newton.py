@@ -32,7 +32,7 @@ from convexfs.kernels import compiled
 
 @dataclass(frozen=True)
 class Loss:
-    """The logistic loss over samples that both problems share.
+    """Logistic loss with its derivatives and dual, which eq. 7 and eq. 8 share.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ class Loss:
         return logistic_loss(margins, self.counts)
 
     def entropy(self, shrink: float, margins: np.ndarray) -> float:
-        """Return the dual objective of the dual variables times `shrink`."""
+        """Return the dual objective: the summed entropy of the dual variables times `shrink`."""
         return entropy(shrink * pull(margins), self.counts)
 
     def pull(self, margins: np.ndarray) -> np.ndarray:
-        """Return the dual variable of each sample: how strongly it asks for a larger margin."""
+        """Return each sample's dual variable: minus the derivative of the loss by its margin."""
         return pull(margins) if self.counts is None else self.counts * pull(margins)
 
     def curvature(self, margins: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ class Penalised(Loss):
         return self.value(margins, w) - self.entropy(shrink, margins)
 
     def level(self, scores: np.ndarray) -> float:
-        """Return the largest score that a feature may have at the optimum."""
+        """Return lam, the largest score that a feature may have at the optimum."""
         return self.lam
 
     def violation(self, w: np.ndarray) -> float:
@@ -97,7 +97,7 @@ class Constrained(Loss):
         return self.value(margins, w) - bound
 
     def level(self, scores: np.ndarray) -> float:
-        """Return the largest score in use: the multiplier of ``1'w <= beta``."""
+        """Return the largest score, at least 0: the multiplier of ``1'w <= beta``."""
         return float(np.max(scores, initial=0.0))
 
     def violation(self, w: np.ndarray) -> float:
@@ -114,34 +114,35 @@ def logistic_loss(margins: np.ndarray, counts: np.ndarray | None = None) -> floa
 
 
 def pull(margins: np.ndarray) -> np.ndarray:
-    """Return ``p_n = 1 / (1 + exp(m_n))``: how strongly each sample asks for a larger margin."""
+    """Return ``p_n = 1 / (1 + exp(m_n))``, minus the derivative of the loss by each margin."""
     return expit(-margins)
 
 
 def entropy(p: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """Return ``sum_n H(p_n)``, weighted by `counts`."""
+    """Return ``sum_n H(p_n)``, the binary entropies of p, weighted by `counts`."""
     terms = entr(p) + entr(1.0 - p)
     return float(terms.sum() if counts is None else counts @ terms)
 
 
 def relative(gap: float, value: float) -> float:
-    """Return a gap relative to one plus the size of the objective."""
+    """Return ``gap / (1 + |value|)``: a duality gap relative to the objective value."""
     return gap / (1.0 + abs(value))
 
 
-#: Most outer steps and inner sweeps; both loops usually end much earlier.
+#: Most Newton steps, and most sweeps of coordinate descent in each; both usually end much earlier.
 _MOST_STEPS, _MOST_SWEEPS = 100, 200
-#: Accuracy of the model's minimiser, relative to the violation at its start.
+#: Coordinate descent ends when the violation is this fraction of that at its start.
 _SWEEP_ACCURACY = 1e-2
-#: Share of the predicted decrease that a step must achieve.
+#: Fraction of the predicted decrease that a step must achieve (Armijo).
 _ARMIJO = 1e-4
-#: Decreases below this share of the objective are lost in rounding.
+#: Decreases below this fraction of the objective are lost in rounding.
 _BLIND = 1e-14
-#: Least curvature: samples far on the right side have none.
+#: Least second derivative of a sample's loss, which vanishes at large margins.
 _LEAST_CURVATURE = 1e-12
 _MOST_HALVINGS, _MOST_ROOT_STEPS, _MOST_POLISHES = 40, 60, 20
-#: For eq. 8: lam falls by this factor, then faster, until the budget is used; then its root is
-#: searched to this accuracy, near enough for Newton's method.
+#: To solve eq. 8, lam falls by this factor, then by larger ones, until the total weight exceeds
+#: beta; then the lam of total weight beta is searched to this accuracy, near enough for Newton's
+#: method.
 _LAM_FACTOR, _ROOT_ACCURACY = 4.0, 1e-6
 
 
@@ -162,7 +163,7 @@ def minimise(
     tol: float = 1e-10,
     until: float = np.inf,
 ) -> Point:
-    """Return weights whose duality gap, relative to one plus the objective, is at most `tol`.
+    """Minimise the objective over w >= 0 to a relative duality gap of `tol`; return the point.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def minimise(
 def solve_restricted(
     Z: np.ndarray, objective: Objective, start: np.ndarray, tol: float, until: float = np.inf
 ) -> np.ndarray:
-    """Return the weights of a working set by proximal Newton."""
+    """Minimise the objective over the columns of a working set by proximal Newton; return w."""
     return minimise(Z, objective, start, tol, until).w
 
 
@@ -203,7 +204,7 @@ def _penalised(
         )
         slope = float((objective.lam - scores) @ direction)
         size = _step_size(objective, (margins, change), (w, direction), (value, slope))
-        # If the objective no longer shows a decrease, only the gap shows progress.
+        # If rounding hides the decrease of the objective, only the gap shows progress.
         blind = -slope <= _BLIND * (1.0 + value)
         if size == 0.0 or (blind and gap > 0.5 * best):
             return Point(w, margins, scores, step)
@@ -217,13 +218,13 @@ def _penalised(
 def _newton_direction(
     columns: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the step to the minimiser of the quadratic model, and its change of margins."""
+    """Return the step to the quadratic model's minimiser over w >= 0, and the margins' change."""
     direction = np.zeros(len(w))
     movable = np.flatnonzero((w > 0) | (gradient < 0))
     own, slope, left = columns[movable], gradient[movable], w[movable]
     curvature = np.maximum(curvature, _LEAST_CURVATURE)
     diagonal = (own * own) @ curvature
-    # A weight that is about to vanish violates optimality by at most its size.
+    # A weight whose slope pushes it to 0 violates optimality at most by weight times curvature.
     violated = np.minimum(np.abs(slope), np.where(slope > 0, left * diagonal, np.inf))
     accuracy = _SWEEP_ACCURACY * np.max(violated, initial=0.0)
     direction[movable], change = _descend(own, curvature, diagonal, slope, left, accuracy)
@@ -232,7 +233,7 @@ def _newton_direction(
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def _descend(columns, curvature, diagonal, gradient, w, accuracy):
-    """Minimise ``g'd + d'Z'HZd / 2`` over ``w + d >= 0`` by coordinate descent."""
+    """Minimise ``g'd + d'Z'HZd / 2`` over ``w + d >= 0`` by coordinate descent; return d and Zd."""
     k, n = columns.shape
     d, change = np.zeros(k), np.zeros(n)
     for _ in range(_MOST_SWEEPS):
@@ -262,7 +263,7 @@ def _step_size(
     weights: tuple[np.ndarray, np.ndarray],
     model: tuple[float, float],
 ) -> float:
-    """Return the largest of 1, 1/2, 1/4 ... that decreases the objective enough, or 0."""
+    """Return the first of 1, 1/2, 1/4 ... that decreases the objective enough; 0 if none does."""
     (at, change), (w, direction), (value, slope) = margins, weights, model
     size, rounding = 1.0, _BLIND * (1.0 + value)
     for _ in range(_MOST_HALVINGS):
@@ -276,7 +277,7 @@ def _step_size(
 def _constrained(
     columns: np.ndarray, objective: Constrained, w: np.ndarray, tol: float, until: float
 ) -> Point:
-    """Search the lam at which the total weight is beta, then apply Newton at equality.
+    """Solve eq. 8: search the lam at which the total weight is beta, then polish by Newton steps.
 
     At the optimum of eq. 7 the gap of eq. 8 is ``lam (beta - 1'w)``: at the lowest
     lam tried here it is negligible even if the budget is not used up.
@@ -306,7 +307,7 @@ def _root(
     bracket: tuple[float, float, float],
     until: float,
 ) -> Point:
-    """Search by the Illinois method, in log lam, until the total weight is close to beta."""
+    """Search the lam whose total weight is close to beta by the Illinois method, in log lam."""
     low, high, at_high = bracket
     at_low, side = point.w.sum() - objective.beta, 0
     for _ in range(_MOST_ROOT_STEPS):
@@ -317,7 +318,8 @@ def _root(
         excess = point.w.sum() - objective.beta
         if abs(excess) <= _ROOT_ACCURACY * objective.beta:
             break
-        # An end that stays twice counts half, so that both ends move.
+        # Halve the value at an end of the bracket that stays twice, so that both ends move
+        # (Illinois).
         if excess > 0:
             low, at_low, at_high = lam, excess, at_high / (2 if side > 0 else 1)
         else:
@@ -327,7 +329,7 @@ def _root(
 
 
 def _polished(columns: np.ndarray, objective: Constrained, point: Point, tol: float) -> Point:
-    """Take Newton steps on ``1'w = beta`` over the features in use; return the best point."""
+    """Take Newton steps on ``1'w = beta`` over features in use; return the point of least gap."""
     w = point.w * (objective.beta / point.w.sum())
     best, least = point, np.inf
     for _ in range(_MOST_POLISHES):
@@ -346,7 +348,7 @@ def _polished(columns: np.ndarray, objective: Constrained, point: Point, tol: fl
 def _equality_step(
     columns: np.ndarray, curvature: np.ndarray, scores: np.ndarray, w: np.ndarray
 ) -> np.ndarray:
-    """Return Newton's step with constant total, cut where a weight would turn negative."""
+    """Return w after a Newton step of constant total, cut where a weight would turn negative."""
     free = np.flatnonzero((w > 0) | (scores > scores[w > 0].min()))
     while True:
         own = columns[free]

@@ -15,7 +15,7 @@ def logo_penalised(
     lam: float,
     weights: np.ndarray | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of eq. 7: the margin matrix at the given weights, all 1 by default."""
+    """Return the data of eq. 7: margin matrix Z at given feature weights (default 1), and lam."""
     check_number("lam", lam, 0)
     return {"Z": margin_matrix(X, codes, sigma, weights)}, {"lam": lam}
 
@@ -28,7 +28,7 @@ def logo_constrained(
     beta: float = 1.0,
     weights: np.ndarray | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of eq. 8: the margin matrix at the given weights, all 1 by default."""
+    """Return the data of eq. 8: margin matrix Z at given feature weights (default 1), and beta."""
     check_number("beta", beta, 0, open_ends=True)
     return {"Z": margin_matrix(X, codes, sigma, weights)}, {"beta": beta}
 
@@ -36,7 +36,7 @@ def logo_constrained(
 def margin_matrix(
     X: np.ndarray, codes: np.ndarray, sigma: float = 2.0, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the rows ``zbar_n`` of eq. 3, for the samples that have a hit, in memory."""
+    """Return the margin matrix in memory: rows ``zbar_n`` of eq. 3 for samples with a hit."""
     check_sigma(sigma)
     X = np.asarray(X, dtype=np.float64)
     weights = np.ones(X.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)

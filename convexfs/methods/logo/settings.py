@@ -21,10 +21,10 @@ from convexfs.methods.logo.newton import Constrained, Objective, Penalised
 from convexfs.neighbors.soft import check_sigma
 
 ALGORITHMS = ("certified", "paper")
-#: Value of lam for the penalty that permuted labels set.
+#: Value of the parameter lam that has permuted labels set the penalty.
 NULL = "null"
-#: Gap that is accepted of a cvxpy solver, as a multiple of its tolerance. The dual point is made
-#: from w alone, so that 1e-6 on the cone program becomes 1e-4 here.
+#: Largest relative gap that is accepted of a cvxpy solver, as a multiple of its tolerance. The dual
+#: point is made from w alone, so that 1e-6 on the cone program becomes 1e-4 here.
 _BACKEND_SLACK = 100.0
 
 
@@ -53,7 +53,7 @@ class LogoRequest:
     solving: Solving
 
     def check(self) -> None:
-        """Raise if a parameter is invalid."""
+        """Raise if a parameter is invalid, or if parameters contradict each other."""
         settings, limit = self.settings, self.solving.time_limit
         check_sigma(settings.sigma)
         check_choice("algorithm", settings.algorithm, ALGORITHMS)
@@ -85,12 +85,12 @@ class LogoRequest:
 
     @property
     def searches(self) -> bool:
-        """Return whether permuted labels set the penalty."""
+        """Return whether permuted labels set the penalty: lam is "null" and beta is None."""
         lam = self.settings.lam
         return isinstance(lam, str) and lam == NULL and self.settings.beta is None
 
-    def priced(self, lam: float) -> "LogoRequest":
-        """Return the same settings with another penalty."""
+    def with_penalty(self, lam: float) -> "LogoRequest":
+        """Return a copy of the request with another penalty lam."""
         settings: dict[str, Any] = taken_by(Settings, self.settings) | {"lam": lam}
         return replace(self, settings=Settings(**settings))
 
@@ -101,22 +101,22 @@ class LogoRequest:
 
     @property
     def formulation(self) -> Formulation:
-        priced = self.settings.beta is None
-        return METHOD.formulation("logo-penalised" if priced else "logo-constrained")
+        penalised = self.settings.beta is None
+        return METHOD.formulation("logo-penalised" if penalised else "logo-constrained")
 
     @property
     def native(self) -> bool:
-        """Return whether no cvxpy solver is used."""
+        """Return whether the fit needs no cvxpy solver."""
         return self.printed or runs_natively(self.formulation, self.solving)
 
     @property
     def gap_tol(self) -> float:
-        """Return the relative gap that a certificate accepts."""
+        """Return the largest relative duality gap that the certificate accepts."""
         exact = self.native and not self.printed
         return NATIVE_TOL if exact else _BACKEND_SLACK * self.solving.tol
 
     @property
     def deadline(self) -> float:
-        """Return the end time by ``time.perf_counter`` if the fit begins now."""
+        """Return now plus the time limit, by ``time.perf_counter``; infinity without a limit."""
         limit = self.solving.time_limit
         return np.inf if limit is None else time.perf_counter() + limit

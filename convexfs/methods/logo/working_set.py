@@ -18,33 +18,33 @@ from convexfs.methods.base.formulation import Formulation, Solving
 from convexfs.methods.base.solve_step import require_answer
 from convexfs.methods.logo.newton import Constrained, Objective, relative, solve_restricted
 
-#: Columns of the first working set; later ones at most double.
+#: Most features that enter the working set at a time, unless more have weight.
 _FIRST_COLUMNS = 200
 _MOST_ROUNDS = 60
 
-#: ``restricted(Z, objective, start, tol) -> weights`` for a few columns.
+#: Type of a solver for a few columns: ``restricted(Z, objective, start, tol) -> weights``.
 Restricted = Callable[[np.ndarray, Objective, np.ndarray, float], np.ndarray]
 #: Tolerance of the restricted solver, relative to that of the full problem.
 _RESTRICTED_SHARE = 0.1
-#: Weights of a cvxpy solver below this share of the largest are rounding errors.
+#: Weights of a cvxpy solver below this fraction of the largest are rounding errors.
 _SOLVER_ROUNDING = 1e-7
 
-#: Seconds that a cvxpy solver gets when the time is up.
+#: Least seconds that a cvxpy solver gets, even if the time is up.
 _MOMENT = 0.01
 
 
 class Columns(Protocol):
-    """The margin matrix Z as columns and products."""
+    """Protocol of a margin matrix Z that need not be stored: some columns, and products Z'p."""
 
     @property
     def n_features(self) -> int: ...
 
     def take(self, index: np.ndarray) -> np.ndarray:
-        """Return some columns as a float64 matrix."""
+        """Return some columns of Z as a float64 matrix."""
         ...
 
     def scores(self, p: np.ndarray) -> np.ndarray:
-        """Return ``Z'p``."""
+        """Return ``Z'p``, the score of every feature."""
         ...
 
 
@@ -67,7 +67,7 @@ class DenseColumns:
 
 @dataclass(frozen=True)
 class WorkingSetAnswer:
-    """Weights of all features, with their duality gap.
+    """Solution by working sets: weights, margins and scores, and the gap over all features.
 
     ``gap`` is relative to one plus the objective; ``scores`` are those of all
     features at the answer; ``sizes`` those of the working sets.
@@ -89,7 +89,7 @@ def solve_by_working_set(
     tol: float = 1e-10,
     until: float = np.inf,
 ) -> WorkingSetAnswer:
-    """Solve over all features of `columns`.
+    """Minimise Logo's objective over all features by growing a working set of columns.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def solve_by_working_set(
 def _entering(
     scores: np.ndarray, w: np.ndarray, index: np.ndarray, objective: Objective
 ) -> np.ndarray:
-    """Return the violated features of highest score: two hundred, or as many as have weight."""
+    """Return indices of violated features of highest score: at most 200, or as many as in use."""
     outside = scores.copy()
     outside[index] = -np.inf
     level = objective.level(scores[index])
@@ -142,7 +142,7 @@ def _entering(
 def restricted_solver(
     formulation: Formulation, native: bool, solving: Solving, until: float = np.inf
 ) -> Restricted:
-    """Return the solver for working sets; it ends at `until`, by ``time.perf_counter``."""
+    """Return a function that solves a working set, natively or by cvxpy, until `until`."""
     if native:
         return partial(solve_restricted, until=until)
     from convexfs.solving.solve import solve
@@ -169,7 +169,7 @@ def hyper_of(objective: Objective) -> dict[str, float]:
 
 
 def cleaned(w: np.ndarray, objective: Objective) -> np.ndarray:
-    """Remove a solver's rounding errors: negative, negligible or excess weights."""
+    """Return a solver's weights without rounding errors: negative, tiny, or in excess of beta."""
     w = np.maximum(w, 0.0)
     w[w < _SOLVER_ROUNDING * w.max(initial=0.0)] = 0.0
     if isinstance(objective, Constrained) and w.sum() > objective.beta:

@@ -47,7 +47,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SoftLocality(Locality):
-    """Samples with a numeric target: a pair is a miss by the difference of its targets."""
+    """Locality of a numeric target: a pair is a miss to the degree that its targets differ."""
 
     difference: str = "rank"
 
@@ -71,7 +71,7 @@ class SoftLocality(Locality):
 
 
 class SoftMixedLocality(SoftLocality, MixedLocality):
-    """The same for samples with missing values or categories."""
+    """SoftLocality of samples with missing values or categorical features."""
 
     at_labels = Locality.at_labels
 
@@ -146,7 +146,7 @@ def step(
     lam: float | None = None,
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> Step:
-    """Return the step over all features, as :func:`convexfs.methods.logo.fit.step` does."""
+    """Return the convex problem (Step) over all features with neighbours at weights `at`."""
     return step_at(_locality(X, y, settings), _request(settings, solving), at, lam, permuted)
 
 

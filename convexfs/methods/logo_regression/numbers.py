@@ -16,7 +16,7 @@ Numbers = tuple[dict[str, np.ndarray], dict[str, float]]
 
 
 def rlogo(X: np.ndarray, y: np.ndarray, *, sigma: float, lam: float, difference: str) -> Numbers:
-    """Return the data of the penalised step: the margin matrix at weights of 1."""
+    """Return the data of the penalised problem: margin matrix Z at feature weights 1, and lam."""
     check_number("lam", lam, 0)
     return {"Z": margin_matrix(X, y, sigma, difference)}, {"lam": lam}
 
@@ -24,7 +24,7 @@ def rlogo(X: np.ndarray, y: np.ndarray, *, sigma: float, lam: float, difference:
 def rlogo_constrained(
     X: np.ndarray, y: np.ndarray, *, sigma: float, difference: str, beta: float = 1.0
 ) -> Numbers:
-    """Return the data of the constrained step: the margin matrix at weights of 1."""
+    """Return the data of the constrained problem: margin matrix Z at weights 1, and beta."""
     check_number("beta", beta, 0, open_ends=True)
     return {"Z": margin_matrix(X, y, sigma, difference)}, {"beta": beta}
 
@@ -32,7 +32,7 @@ def rlogo_constrained(
 def margin_matrix(
     X: np.ndarray, y: np.ndarray, sigma: float = 2.0, difference: str = "rank"
 ) -> np.ndarray:
-    """Return the rows ``zbar_n`` of the samples that have both a hit and a miss."""
+    """Return the margin matrix: rows ``zbar_n`` of the samples with both a hit and a miss."""
     check_sigma(sigma)
     check_difference(difference)
     X = np.asarray(X, dtype=np.float64)

@@ -79,7 +79,7 @@ def mmc(
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return the problem of these samples."""
+    """Return MMC's convex problem (Step) of these samples; q is by default classes minus 1."""
     formulation = METHOD.formulation("mmc")
     check_solver(formulation, solving)
     wanted = settings.n_components

@@ -35,7 +35,7 @@ def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int = 1) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far W violates ``0 <= W <= I, tr(W) = q`` or symmetry."""
+    """Return the largest violation of ``0 <= W <= I``, ``tr(W) = q`` and symmetry."""
     W = np.asarray(primal["W"])
     spectrum = np.linalg.eigvalsh(0.5 * (W + W.T))
     skewed = np.abs(W - W.T).max(initial=0.0)
@@ -44,7 +44,7 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the sum of the q largest eigenvalues of ``Sb - Sw`` minus ``tr(W (Sb - Sw))``.
+    """Return the duality gap: sum of the q largest eigenvalues of S = Sb - Sw, minus ``tr(W S)``.
 
     Where that sum is 0, rounding errors of all eigenvalues would be all there is: a gap
     within them is 0.

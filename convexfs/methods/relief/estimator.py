@@ -117,14 +117,15 @@ class Relief(Settings, ClassSelector):
         return self.l1 > 0 or self.keep is not None
 
     def _evidence(self) -> np.ndarray:
-        # A changed problem gives weights only; otherwise the evidence is the margin.
+        # With a changed problem or `keep` there are only weights; otherwise the evidence is the
+        # margin.
         whole = self.formulation is None and self.keep is None
         return self.margin_ if whole else self.weights_
 
     def _step(self, X: Any, codes: np.ndarray) -> Step:
         if not hasattr(self, "margin_"):
             return super()._step(X, codes)
-        # Use the stored margin: random draws and back-selection have led to it.
+        # Use the stored margin, which depends on random draws and on back-selection.
         lam = self.l1 * float(max(self.margin_.max(initial=0.0), 0.0))
         formulation = METHOD.formulation("relief")
         return Step(formulation, {"z": self.margin_}, {"lam": lam}, None, self.solution_.primal)
@@ -137,7 +138,7 @@ class Relief(Settings, ClassSelector):
 
     @property
     def _one_sum(self) -> bool:
-        """Return whether the weights follow from one margin vector over all pairs."""
+        """Return whether one margin vector gives the weights: printed problem, and no `keep`."""
         return self.formulation is None and self.keep is None
 
     @property

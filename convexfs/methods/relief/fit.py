@@ -40,7 +40,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class ReliefResult:
-    """Weights, their margin vector z, and their certificate.
+    """Result of RELIEF: weights, margin vector z, solution and certificate.
 
     ``rounds`` has the numbers of features of the rounds of back-selection, one if there was
     none; the margin vector is that of the last.
@@ -132,7 +132,7 @@ def step(
     seed: Any = None,
     weights: SampleWeights | None = None,
 ) -> Step:
-    """Return the problem over all features."""
+    """Return RELIEF's convex problem (Step) of these samples over all features, ignoring `keep`."""
     chosen = taken_by(numbers.relief, settings)
     values, hyper = numbers.relief(X, codes, **chosen, seed=seed, weights=weights)
     return Step(METHOD.formulation("relief"), values, hyper)

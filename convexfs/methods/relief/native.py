@@ -18,7 +18,7 @@ Numbers = Mapping[str, Any]
 
 
 def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
-    """Return ``w = (z - lam)+ / norm2((z - lam)+)``; all zeros if no z exceeds lam."""
+    """Solve for ``w = (z - lam)+ / norm2((z - lam)+)``; all zeros if no z exceeds lam."""
     start = time.perf_counter()
     rising = np.maximum(z - lam, 0.0)
     length = _norm(rising)
@@ -35,7 +35,7 @@ def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far w violates ``norm2(w) <= 1, w >= 0``."""
+    """Return the largest violation of ``norm2(w) <= 1, w >= 0``."""
     w = np.asarray(primal["w"])
     return float(max(_norm(w) - 1.0, np.max(-w, initial=0.0), 0.0))
 

@@ -38,7 +38,7 @@ def relief(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of the problem: the margin vector z, and the l1 threshold."""
+    """Return the data of RELIEF's problem: margin vector z, and lam = `l1` times the largest z."""
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     check_flag("online", online)
@@ -69,7 +69,7 @@ def margin_at_labels(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that maps class labels to z; distances are sorted once.
+    """Return a function that maps class labels to margin vectors z; distances are computed once.
 
     It is the z of :func:`relief`, bit by bit.
     """
@@ -117,7 +117,7 @@ def shadow_margin(
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean z of the columns beside shadow columns, and z of the shadows.
+    """Return z of the features, averaged over draws of shadow columns, and z of the shadows.
 
     Classes are compared pair by pair alike unless `weights` weighs them. See
     :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
@@ -149,7 +149,7 @@ def _weighted(
     n_neighbors: float | str,
     miss: str,
 ) -> SignedNeighbors:
-    """Return the neighbours of weighted samples, each row times its sample's weight."""
+    """Return signed neighbours of weighted samples, each row times its sample's weight."""
     signed = counted_neighbors(distances, codes, weights.rows, n_neighbors, miss)
     return all_pairs(signed).times(weights.terms(codes))
 
@@ -166,7 +166,7 @@ def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
 
 
 def _drawn(neighbors: SignedNeighbors, n_epochs: int, rng: np.random.Generator) -> SignedNeighbors:
-    """Multiply each sample's term by how often it is drawn, divided by the epochs."""
+    """Draw samples at random; multiply each sample's row by its number of draws per epoch."""
     n = len(neighbors.index)
     times = np.bincount(rng.integers(n, size=n_epochs * n), minlength=n) / n_epochs
     return neighbors.times(times)

@@ -40,7 +40,7 @@ def relief_regression(
     *,
     map: Callable[..., Any] = map,
 ) -> ReliefResult:
-    r"""Compute feature weights for a numeric target.
+    r"""Compute feature weights for a numeric target by RReliefF or its soft variant.
 
     The margin vector z takes the place of RELIEF's, and the weights solve its problem,
     :math:`\max w^T z - \lambda 1^T w,\ \|w\|_2 \le 1,\ w \ge 0`. z are RReliefF's weights
@@ -82,7 +82,7 @@ def step(
     *,
     map: Callable[..., Any] = map,
 ) -> Step:
-    """Return the problem of these samples."""
+    """Return RReliefF's convex problem (Step) of these samples; the soft one if sigma is set."""
     soft = settings.sigma is not None
     formulation = METHOD.formulation("rrelief-soft" if soft else "rrelief")
     check_solver(formulation, solving)

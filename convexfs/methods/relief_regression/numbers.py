@@ -38,7 +38,7 @@ def rrelief(
     l1: float,
     map: Callable[..., Any] = map,
 ) -> Numbers:
-    """Return the data of RReliefF's problem; z has the weights of its paper."""
+    """Return the data of RReliefF's problem: z, the weights of its paper, and lam by `l1`."""
     _check_l1(l1)
     return _priced(ranked_margin(X, n_neighbors, spread, map)(y), l1)
 
@@ -52,7 +52,7 @@ def rrelief_soft(
     sigma: float = 2.0,
     map: Callable[..., Any] = map,
 ) -> Numbers:
-    """Return the data of the problem with soft hits and misses at weights of 1."""
+    """Return the data of the soft variant: z from soft hits and misses at weights 1, and lam."""
     _check_l1(l1)
     return _priced(soft_margin(X, sigma, difference, map)(y), l1)
 
@@ -80,7 +80,7 @@ def ranked_margin(
 def soft_margin(
     X: np.ndarray | MixedSamples, sigma: float, difference: str, map: Callable[..., Any] = map
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that maps targets to z with soft hits and misses.
+    """Return a function that maps targets to margin vectors z with soft hits and misses.
 
     Distances are computed once.
     """
@@ -113,7 +113,7 @@ def shadow_margin(
     difference: str,
     map: Callable[..., Any] = map,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean z of the columns beside shadow columns, and z of the shadows.
+    """Return z of the features, averaged over draws of shadow columns, and z of the shadows.
 
     See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
     """

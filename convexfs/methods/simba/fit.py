@@ -14,7 +14,7 @@ from convexfs.methods.base.formulation import AUTO, DEFAULT_SOLVING, Solving, pa
 from convexfs.records import NATIVE, Certificate, Solution
 
 UTILITIES = ("linear", "sigmoid")
-#: A larger number of starts or visits is certainly a typing error.
+#: Largest n_starts and n_epochs accepted; a larger number is certainly a typing error.
 MOST_ROUNDS = 1_000_000
 
 
@@ -29,7 +29,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SimbaResult:
-    """Weights of the best start, and the result of every start."""
+    """Result of Simba: the weights of the best start, and the utility of every start."""
 
     weights: np.ndarray
     evaluations: np.ndarray
@@ -128,10 +128,10 @@ def _climb(
     rng: np.random.Generator,
     watch: Callable[[str], Any] | None,
 ) -> list[tuple[float, np.ndarray]]:
-    """Return the utility and the final weights of every start."""
+    """Run the ascent from every start; return pairs of utility and final weights."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     sigmoid = settings.utility == "sigmoid"
-    # Margins ignore constant features, so their weight would stay 1.
+    # Margins ignore constant features, so that a weight of 1 would stay 1: start them at 0.
     start = (~constant_columns(X)).astype(np.float64)
     ends = []
     for _ in range(settings.n_starts):
@@ -151,7 +151,7 @@ def _squared_shares(w: np.ndarray) -> np.ndarray:
 
 @compiled()
 def _nearest(X, codes, squared, n):
-    """Return sample n's nearest hit and miss under the squared weights, and their distances."""
+    """Return indices of sample n's nearest hit and miss under `squared` weights, and distances."""
     hit = miss = -1
     to_hit = to_miss = np.inf
     for i in range(len(X)):
@@ -174,7 +174,8 @@ def _ascend(X, codes, order, sigmoid, start):
     w = start.copy()
     for n in order:
         hit, miss, to_hit, to_miss = _nearest(X, codes, w * w, n)
-        # Without a hit there is no margin; at distance 0 the norm has no gradient.
+        # Skip samples without a hit or miss, and those at distance 0, where the norm has no
+        # gradient.
         if hit < 0 or miss < 0 or to_hit == 0.0 or to_miss == 0.0:
             continue
         pull = 0.5

@@ -24,7 +24,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class StabilityResult:
-    """The bound and its certificate.
+    """Bound on the probability that a feature is selected by chance, and its certificate.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def stability(
     settings: Settings | None = None,
     solving: Solving = DEFAULT_SOLVING,
 ) -> StabilityResult:
-    """Compute the largest tail over all modes; only the number of features of `X` is used."""
+    """Bound the chance that a rarely selected feature passes `threshold`; uses only X.shape[1]."""
     settings = settings or Settings()
     hyper = stability_unimodal(
         X, codes, n_pairs=settings.n_pairs, threshold=settings.threshold,
@@ -62,7 +62,7 @@ def stability(
 def largest_tail(
     n_pairs: int, threshold: float, eta: float, solving: Solving = DEFAULT_SOLVING
 ) -> StabilityResult:
-    """Bound the probability that a unimodal law of mean `eta` is at least ``2 threshold - 1``.
+    """Bound P(share >= 2 threshold - 1) over unimodal laws of mean at most `eta`; one LP per mode.
 
     Laws of so small a mean have their mode at ``2 n_pairs eta`` or below, most often at 0.
     """
@@ -85,7 +85,7 @@ def largest_tail(
 def unimodal_closed_form(
     n_selected: float, n_features: int, threshold: float, n_pairs: int
 ) -> float:
-    r"""Return the printed bound on false selections (Shah & Samworth 2013, Theorem 2).
+    r"""Return the paper's bound on expected false selections (Shah & Samworth 2013, Theorem 2).
 
     It is the number of features times :func:`largest_tail` at thresholds on the grid of 1/2B:
 
@@ -103,7 +103,7 @@ def unimodal_closed_form(
 
 
 def meinshausen_buhlmann(n_selected: float, n_features: int, threshold: float) -> float:
-    r"""Return the bound of Meinshausen & Buhlmann (2010), :math:`q^2 / ((2 \tau - 1) J)`.
+    r"""Return Meinshausen & Buhlmann's bound on false selections, :math:`q^2 / ((2 \tau - 1) J)`.
 
     It holds for complementary pairs without any assumption on the law, whatever their number.
     """

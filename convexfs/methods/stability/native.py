@@ -20,7 +20,7 @@ _ROUNDING = 1e-15
 
 
 def stability_unimodal(tail: np.ndarray, share: np.ndarray, eta: float, mode: int = 0) -> Solution:
-    """Mix the two uniform laws whose chord is highest at `eta`."""
+    """Solve the linear program: mix the two uniform laws whose chord is highest at `eta`."""
     start = time.perf_counter()
     laws = _uniform_laws(len(tail), mode)
     first, second, weight, slope = _highest_chord(laws @ share, laws @ tail, eta)
@@ -37,7 +37,7 @@ def stability_unimodal(tail: np.ndarray, share: np.ndarray, eta: float, mode: in
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far p is from a unimodal law of that mean."""
+    """Return how much p violates its constraints: a unimodal law with mean at most eta."""
     p, mode = np.asarray(primal["p"]), hyper.get("mode", 0)
     steps = np.diff(p)
     steps[:mode] *= -1.0  # Before the mode the probabilities rise.
@@ -46,7 +46,7 @@ def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the gap: minimum of ``mu eta + max over laws (tail - mu mean)``, minus the tail.
+    """Return the duality gap: min over mu of ``mu eta + max (tail - mu mean)``, minus the tail.
 
     Where the tail is 0, rounding errors would be all there is: a gap within them is 0.
     """

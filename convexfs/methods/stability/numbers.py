@@ -7,7 +7,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_number
 
-#: Rounding error of a number of pairs that is computed from a share.
+#: Tolerance for rounding errors of a number of pairs that is computed from a fraction.
 _ROUNDING = 1e-9
 
 
@@ -33,7 +33,7 @@ def stability_unimodal(
 def tail_problem(
     n_pairs: int, threshold: float, eta: float, mode: int = 0
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the data of the program for this many pairs, threshold and mean."""
+    """Return the data of the linear program: tail and share vectors, eta and mode."""
     check_number("n_pairs", n_pairs, 1, whole=True)
     check_number("threshold", threshold, 0.5, 1.0)
     check_number("mode", mode, 0, n_pairs, whole=True)

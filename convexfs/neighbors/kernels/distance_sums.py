@@ -30,7 +30,7 @@ GROUP = 4
 
 @compiled()
 def add_tiles(values, others, start, same, squared, out):
-    """Add the distances of samples from `start` on from all others to the rows of `out`.
+    """Add the distances of samples, from number `start` on, from all others to the rows of `out`.
 
     Samples are columns; the number of features is a multiple of `SWEEP`. With `same` both are
     the same samples, and only distances from later ones are added. `squared` is True or None:
@@ -68,7 +68,7 @@ def add_tiles(values, others, start, same, squared, out):
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def rough_between(some, rows, same, out, across):
-    """Fill `out` with Manhattan distances of some rows from others, in float32, and transposed.
+    """Fill `out` with float32 Manhattan distances of some rows from others, `across` transposed.
 
     At most ``ROUGH_FEATURES + n_features / ROUGH_FEATURES + 2`` roundings enter a distance. Both
     arrays have room for multiples of `GROUP` samples; `out` comes filled with zeros. With `same`
@@ -90,7 +90,7 @@ def rough_between(some, rows, same, out, across):
                     right[c, j] = few[c, j]
             for a in range(0, min(n, start + _SIDE) if same else n, GROUP):
                 x0, x1, x2, x3 = left[a], left[a + 1], left[a + 2], left[a + 3]
-                # Four rows against four: each value loaded serves four differences.
+                # Process four rows against four, so that each loaded value serves four differences.
                 for c in range(max(a - start, 0) if same else 0, len(few), GROUP):
                     y0, y1, y2, y3 = right[c], right[c + 1], right[c + 2], right[c + 3]
                     s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = np.float32(0)

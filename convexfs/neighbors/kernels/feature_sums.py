@@ -13,10 +13,10 @@ from convexfs.kernels import compiled
 
 #: Features per tile: a few hundred samples then stay in the L2 cache.
 TILE = 128
-#: Samples per tile that stay in the L2 cache while all others pass.
+#: Samples per panel that stays in the L2 cache while all others pass.
 PANEL = 512
 
-#: Pairs per partial sum in the block's precision; it is then added to `out`.
+#: Pairs whose sum is held in the block's precision before it is added to `out`.
 FEW_TERMS = 64
 
 # Allow reordering of sums, but keep NaN.
@@ -66,7 +66,7 @@ def add_distances(block, out):
 
 @compiled(fastmath=_FAST)
 def add_differences(tile, coefficient, start, stop, out):
-    """``out[n, j] += sum_i coefficient[n, i] |tile[n, j] - tile[i, j]|``, i from start to stop.
+    """``out[n, j] += sum_i coefficient[n, i] |tile[n, j] - tile[i, j]|``, i in [start, stop).
 
     With a `start` of 0 sums begin anew. An odd number of samples has a row of zeros after it.
     """

@@ -18,7 +18,7 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 @compiled(fastmath=_FAST)
 def add_seen_distances(x, cap, start, stop, out):
-    """Add the summed differences of rows [start, stop) from later rows to `out`.
+    """Add the distances of rows [start, stop) from later rows, over observed values, to `out`.
 
     Here x is NaN where a value is missing: nothing else need be looked up.
     """
@@ -33,7 +33,7 @@ def add_seen_distances(x, cap, start, stop, out):
                 total = 0.0
                 for t in range(width):
                     apart = abs(xa[t] - xb[t])
-                    # Comparisons with NaN are false.
+                    # Comparisons with NaN are false, so that a missing value adds 0.
                     apart = most[t] if apart > most[t] else apart
                     total += apart if apart >= 0.0 else 0.0
                 out[a, b] += total
@@ -62,7 +62,7 @@ def seen_sums(x, seen, cap, starts, others, weight, first_row, out):
 
 @compiled(fastmath=_FAST)
 def seen_means(x, seen, cap, starts, others, weight, first_row, by_share, out):
-    """Compute the mean difference from misses minus that from hits, over pairs with both values.
+    """Set ``out[r, j]`` to the mean difference from misses minus that from hits, both observed.
 
     A side counts as much as its weights add up to, seen or not, and is 0 without any. With
     `by_share` a margin is multiplied by the harmonic mean of the shares seen of both sides.
@@ -92,7 +92,7 @@ def seen_means(x, seen, cap, starts, others, weight, first_row, by_share, out):
                 far = whole[1] * sums[1, t] / misses if misses > 0 else 0.0
                 counts = 1.0
                 if by_share:
-                    # The harmonic mean of both shares, and 0 if one is 0.
+                    # Multiply by the harmonic mean of both fractions, or by 0 if one is 0.
                     either = hits * whole[1] + misses * whole[0]
                     counts = 2.0 * hits * misses / either if either > 0 else 0.0
                 out[row, first + t] = counts * (far - near)

@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.kernels import INNER, compiled
 
-#: Features and samples per tile that stays in the L2 cache.
+#: Features and samples per tile, which stays in the L2 cache.
 _FEATURES, _SAMPLES = 512, 128
 #: Features whose terms are summed before they are added to the total, as for distances.
 _TERMS = 128
@@ -20,7 +20,7 @@ _FEW = 32
 
 @compiled()
 def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
-    """Find the nearest samples of each group, closest first; pad with -1.
+    """Return the indices of each row's nearest samples in each group, closest first; pad with -1.
 
     Groups are the classes, or with ``n_groups == 0`` two pools: the sample's own
     class, then all others. A sample is not its own neighbour; of equal
@@ -35,7 +35,7 @@ def nearest_in_groups(dist, start, codes, n_groups, n_neighbors):
 
 @compiled()
 def take_nearer(dist, start, first, codes, pooled, best, index):
-    """Update lists of nearest samples with a panel of distances to samples from `first` on.
+    """Update `best` and `index` in place with a panel of distances to samples from `first` on.
 
     ``dist[row, column]`` is the distance of sample ``start + row`` from ``first + column``;
     `best` and `index` hold the nearest so far, all of which come before `first`.
@@ -68,7 +68,7 @@ def take_nearer(dist, start, first, codes, pooled, best, index):
 
 @compiled(**INNER)
 def largest(few):
-    """Return the largest of a few distances, faster than ``max``."""
+    """Return the largest of a few distances; faster than ``max``."""
     found = few[0]
     for d in few:
         found = max(found, d)
@@ -77,7 +77,7 @@ def largest(few):
 
 @compiled()
 def settle(X, start, number, slack, relative, best, index):
-    """Order candidates from float32 distances by float64 ones; return a mask of failed rows.
+    """Sort candidates found in float32 by float64 distances in place; return a mask of failed rows.
 
     A distance d in `best` of sample ``start + row`` errs by at most ``slack[start + row] +
     relative * d``. Lists hold more than the `number` of neighbours. A row fails if samples
@@ -109,7 +109,7 @@ def settle(X, start, number, slack, relative, best, index):
 
 @compiled(**INNER)
 def sort_exactly(X, x, known, exact):
-    """Sort a few samples by distance from `x`, and ties by index."""
+    """Sort the indices `known` in place by distance from `x`, ties by index."""
     for m in range(len(known)):
         i, d, place = known[m], distance(x, X[known[m]]), m
         while place > 0 and (
@@ -122,7 +122,7 @@ def sort_exactly(X, x, known, exact):
 
 @compiled(**INNER)
 def distance(x, y):
-    """Return a distance, summed in the order of :mod:`convexfs.neighbors.kernels.distance_sums`."""
+    """Return a Manhattan distance, summed in the order of :mod:`.distance_sums`."""
     total = 0.0
     for first in range(0, len(x), _TERMS):
         part = 0.0
@@ -134,7 +134,7 @@ def distance(x, y):
 
 @compiled()
 def first_in_groups(order, codes, n_groups, number):
-    """Like `nearest_in_groups`, of samples already sorted: nearest first in each row of `order`."""
+    """Do as `nearest_in_groups` does, from rows of `order` that list samples nearest first."""
     n = len(order)
     pooled = n_groups == 0
     groups = 2 if pooled else n_groups
@@ -160,7 +160,7 @@ def first_in_groups(order, codes, n_groups, number):
 
 @compiled()
 def weigh_first(order, codes, limits, weights, left, out):
-    """``out[n, i] = weights[n, c]`` of the first samples i of class c in row n of `order`.
+    """Set ``out[n, i] = weights[n, c]`` for the first samples i of class c in row n of `order`.
 
     Each row takes ``limits[own, c]`` of them, or all if they are fewer; `left` is scratch, one
     number a class, and `out` comes filled with zeros.
@@ -183,7 +183,7 @@ def weigh_first(order, codes, limits, weights, left, out):
 
 @compiled()
 def weigh_within(dist, codes, by_class, places, starts, bounds, limits, weights, line, out):
-    """``out[n, i] = weights[n, c]`` of samples i of class c within ``bounds[n, c]``, else 0.
+    """Set ``out[n, i] = weights[n, c]`` for samples i of class c within ``bounds[n, c]``, else 0.
 
     Of samples at the bound itself the first are taken, until there are ``limits[own, c]``.
     Class c has the samples ``by_class[starts[c]:starts[c + 1]]``, in their order; sample i is
@@ -195,7 +195,7 @@ def weigh_within(dist, codes, by_class, places, starts, bounds, limits, weights,
         own, far, near = codes[row], dist[row], out[row]
         for place in range(n):
             line[place] = far[by_class[place]]
-        line[places[row]] = np.nan  # within no bound, not even an infinite one
+        line[places[row]] = np.nan  # NaN is within no bound, not even an infinite one.
         for c in range(weights.shape[1]):
             part, bound, weight = line[starts[c] : starts[c + 1]], bounds[row, c], weights[row, c]
             place, excess = len(part), -limits[own, c]
@@ -214,7 +214,7 @@ def weigh_within(dist, codes, by_class, places, starts, bounds, limits, weights,
 
 @compiled()
 def add_permuted(dist, order):
-    """``out[n, i] = dist[n, i] + dist[order[n], order[i]]``."""
+    """Return ``dist[n, i] + dist[order[n], order[i]]`` as a matrix (N, N)."""
     n = len(dist)
     out = np.empty((n, n))
     for row in range(n):
@@ -226,7 +226,7 @@ def add_permuted(dist, order):
 
 @compiled()
 def add_signed(index, coefficient, total):
-    """Add the signed weights of neighbours to a matrix of all pairs."""
+    """Add the signed weights of listed neighbours to the matrix `total` (N, N)."""
     n, n_groups, number = index.shape
     for row in range(n):
         for group in range(n_groups):
@@ -237,7 +237,7 @@ def add_signed(index, coefficient, total):
 
 @compiled()
 def count_near(dist, radii, codes, n_classes):
-    """Count the other samples of each class within each sample's radius."""
+    """Return how many other samples of each class are within each sample's radius (N, classes)."""
     n = len(dist)
     counts = np.zeros((n, n_classes), np.int64)
     for row in range(n):
@@ -250,7 +250,7 @@ def count_near(dist, radii, codes, n_classes):
 
 @compiled()
 def weigh_near(dist, radii, codes, weights):
-    """``out[n, i] = weights[n, class of i]`` of samples i nearer than the radius of n, else 0."""
+    """Return (N, N): ``weights[n, class of i]`` for samples i within the radius of n, else 0."""
     n = len(dist)
     out = np.empty((n, n))
     for row in range(n):
@@ -263,7 +263,7 @@ def weigh_near(dist, radii, codes, weights):
 
 @compiled()
 def merge_lists(index, coefficient):
-    """Merge neighbours (n, i) and (i, n) into one pair with n < i.
+    """Merge neighbours (n, i) and (i, n) into one pair with n < i and the sum of both weights.
 
     Returns ``starts, stops, others, weight``: the partners of sample n in pairs are
     ``others[starts[n]:stops[n]]``, sorted.
@@ -308,7 +308,7 @@ def merge_lists(index, coefficient):
 
 @compiled()
 def merge_all(signed, starts, stops, others, weight):
-    """Like :func:`merge_lists`, of weights of all pairs (N, N), into arrays that have room."""
+    """Do as :func:`merge_lists` does, from a matrix (N, N) of weights into arrays with space."""
     n = len(signed)
     for first in range(0, n, _SAMPLES):
         for column in range(first, n, _SAMPLES):
@@ -324,7 +324,7 @@ def merge_all(signed, starts, stops, others, weight):
 
 @compiled()
 def add_pair_differences(X, first_row, starts, stops, others, weight, squared, places, out):
-    """Add the sum over the pairs of some rows of weight * |x_n - x_i| (or its square) to `out`.
+    """Add, per feature, the sum of weight * |x_n - x_i| (or its square) over pairs to `out`.
 
     Pairs of sample ``first_row + r`` are numbers ``starts[r]`` to ``stops[r]``, as from
     :func:`merge_lists`. Of each feature the terms are added one after the other: by `_SAMPLES`

@@ -15,7 +15,7 @@ POWERS = 1100
 
 @compiled()
 def nearer_by(distances, codes, out):
-    """Compute ``out[n, i]``: how much nearer to n than i the nearest hit (or miss) is.
+    """Set ``out[n, i]`` to the distance of n's nearest hit (for hits i) or miss minus that of i.
 
     Written as a number of at most 0; minus infinity on the diagonal.
     """
@@ -35,7 +35,7 @@ def nearer_by(distances, codes, out):
 
 @compiled()
 def sign_and_normalise(codes, counts, shares):
-    """Normalise hits to sum -1 and misses to 1 per row; rows of singleton classes become 0."""
+    """Normalise rows in place: hits sum to -1, misses to 1; all 0 for singleton classes."""
     n = len(codes)
     for row in range(n):
         own, line = codes[row], shares[row]
@@ -61,7 +61,7 @@ def _weight(signed, p, n, i):
 
 @compiled()
 def mass_by_power(signed, p, mass):
-    """Add the sizes of the weights of all pairs of samples to `mass`, by binary exponents."""
+    """Add the absolute weights of all pairs of samples to `mass`, by their binary exponent."""
     for n in range(len(p)):
         for i in range(n + 1, len(p)):
             weight = _weight(signed, p, n, i)
@@ -70,7 +70,7 @@ def mass_by_power(signed, p, mass):
 
 @compiled()
 def count_pairs(signed, p, least, starts, mass, dropped):
-    """Fill in where the pairs of each sample start, and its mass of all and of other pairs.
+    """Count each sample's pairs of sufficient weight in `starts`; sum all and dropped weights.
 
     Pairs are those of a weight other than 0 and of a size of at least `least`. The arrays
     come filled with zeros.
@@ -91,7 +91,7 @@ def count_pairs(signed, p, least, starts, mass, dropped):
 
 @compiled()
 def list_pairs(signed, p, least, starts, others, weights):
-    """Write the partners and weights of the pairs counted by :func:`count_pairs`."""
+    """Write the partners and weights of the pairs that :func:`count_pairs` counted."""
     for n in range(len(p)):
         at = starts[n]
         for i in range(n + 1, len(p)):

@@ -15,7 +15,7 @@ from convexfs.kernels import compiled
 
 @compiled()
 def row_overlaps(start, stop, indptr, indices, data, colptr, rows, values, squared):
-    """Sum the overlap of rows [start, stop) with all rows of a matrix given as CSR and CSC."""
+    """Return overlaps, sums of ``min(|a|, |b|)`` or ``ab``, of rows [start, stop) with all rows."""
     out = np.zeros((stop - start, len(indptr) - 1))
     for a in range(start, stop):
         target = out[a - start]
@@ -35,7 +35,7 @@ def row_overlaps(start, stop, indptr, indices, data, colptr, rows, values, squar
 
 @compiled()
 def add_overlaps(colptr, rows, values, out):
-    """Add the overlaps of rows in some columns to the upper triangle of `out`."""
+    """Add overlaps of rows, sums of ``min(|a|, |b|)``, to the upper triangle of `out`."""
     for j in range(len(colptr) - 1):
         stop = colptr[j + 1]
         for k in range(colptr[j], stop):
@@ -82,7 +82,7 @@ def fill_upper(starts, stops, others, weight):
 
 @compiled()
 def pair_scores(colptr, rows, values, starts, others, weight, mass, out):
-    """Compute each feature's score over pairs of n with ``others[starts[n]:starts[n + 1]]``."""
+    """Set ``out[j]`` to j's score over pairs of n and ``others[starts[n]:starts[n + 1]]``."""
     x = np.zeros(len(mass))
     for j in range(len(colptr) - 1):
         first, stop = colptr[j], colptr[j + 1]
@@ -104,7 +104,7 @@ def pair_scores(colptr, rows, values, starts, others, weight, mass, out):
 
 @compiled()
 def signed_difference_sum(indptr, indices, data, n_features, start, index, coefficient, squared):
-    """Sum coefficient * |x_row - x_neighbour| (or its square) over rows and neighbours."""
+    """Return, per feature, the sum of coefficient * |x_row - x_neighbour| or of its square."""
     n_rows, groups, n_neighbors = index.shape
     z, x = np.zeros(n_features), np.zeros(n_features)
     for row in range(n_rows):

@@ -5,7 +5,13 @@ import pytest
 
 from convexfs import FORMULATIONS, load
 from convexfs.errors import ConvexfsWarning, InputError
-from convexfs.methods.base.fixed_point import End, n_distinct, relief_weights, starting_points, told
+from convexfs.methods.base.fixed_point import (
+    End,
+    n_distinct,
+    relief_weights,
+    start_rows,
+    starting_points,
+)
 from convexfs.methods.irelief.fit import Settings as IreliefSettings
 from convexfs.methods.irelief.fit import irelief
 from convexfs.methods.logo.fit import logo
@@ -87,7 +93,7 @@ def test_reliefs_margin_is_that_of_relief():
 
 def test_ends_are_told_apart_and_counted_once():
     ends = [end([1, 0]), end([0, 1], 0.5), end([1e-6, 1], 0.5), end([1, 1], 0.1, certified=False)]
-    rows = told(ends, 1, 1e-3)
+    rows = start_rows(ends, 1, 1e-3)
     assert [row["elsewhere"] for row in rows] == [True, False, False, False]
     assert rows[0]["difference"] == pytest.approx(2**0.5)
     assert n_distinct(ends, 1e-3) == 2

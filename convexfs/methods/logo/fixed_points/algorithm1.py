@@ -20,11 +20,11 @@ from convexfs.methods.logo.fixed_points.candidate_features import (
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective, relative
 
-#: Entries of v below 1e-4 are eliminated (Sec. 3.2).
+#: With `prune`, weights w = v^2 below this are set to 0 for good (Sec. 3.2: v below 1e-4).
 _PRUNED = 1e-8
 #: Relative norm of the gradient that ends the descent, and most steps.
 _GRADIENT, _MOST_STEPS = 1e-5, 2000
-#: The standard line search: share of the predicted decrease that a step must achieve.
+#: Line search: fraction of the predicted decrease that a step must achieve, and shortest step.
 _ARMIJO, _SHORTEST = 1e-4, 1e-18
 
 
@@ -38,7 +38,7 @@ def paper_fixed_point(
     prune: bool = False,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """Run Algorithm 1 from w = 1, then check all features for the certificate."""
+    """Run the paper's Algorithm 1 from `start` (default 1), then score all features as proof."""
     columns = locality.take(np.arange(locality.X.shape[1]))
     algorithm = _Algorithm(locality, objective, columns, prune, history.until)
     start = np.ones(locality.X.shape[1]) if start is None else start
@@ -48,7 +48,7 @@ def paper_fixed_point(
 
 
 class _Algorithm:
-    """The body of the loop, over the features not yet eliminated.
+    """One iteration of Algorithm 1, over the features whose weight is not 0.
 
     A weight of exactly 0 stays so: there the descent in v has no slope.
     """
@@ -86,7 +86,7 @@ class _Algorithm:
 
 @dataclass
 class _Descent:
-    """Value and gradient of eq. 9 at some v."""
+    """Value and gradient of eq. 9, as functions of v with w = v^2."""
 
     Z: np.ndarray
     objective: Objective
@@ -103,7 +103,7 @@ class _Descent:
 def descend(
     Z: np.ndarray, objective: Objective, v: np.ndarray, until: float = np.inf
 ) -> np.ndarray:
-    """Minimise eq. 9 by gradient descent; the line search starts at twice the last step."""
+    """Minimise eq. 9 by gradient descent from v with a backtracking line search; return v."""
     problem, size = _Descent(Z, objective), 1.0
     value = problem.value(v)
     for _ in range(_MOST_STEPS):

@@ -26,30 +26,32 @@ from convexfs.methods.logo.working_set import (
     solve_by_working_set,
 )
 
-#: Most features in the fixed point before others are checked.
+#: Most features among the first candidates, and most that join after a pass over all features.
 MOST_CANDIDATES = 1000
 #: Relative gap of the first step over very many features, which only finds candidates.
 _FIRST_GAP = 1e-2
-#: Share of the pairs' mass dropped in a pass that finds columns for a working set, and in one that
-#: finds candidates.
+#: Fraction of the total weight of sample pairs that is left out of scores: when they select columns
+#: for a working set, and when they select candidates.
 _SOLVING_SHARE, _FINDING_SHARE = 1e-6, 0.3
-#: Mass dropped in the proving pass, relative to the penalty: its error is bounded.
+#: Total weight of sample pairs left out of the proving pass, relative to the penalty: the error of
+#: its scores is bounded.
 _PROVING_SHARE = 0.1
-#: Features with scores below this share of the penalty are no candidates.
+#: Candidates without weight whose score is below this fraction of the penalty are dropped.
 _PRUNING_SHARE = 0.5
-#: Weights below this share of the largest are not in the first working set of a step.
+#: Weights below this fraction of the largest are not in the first working set of a step.
 _STARTING_SHARE = 1e-2
-#: Fewest samples for float32 in early iterations, and the relative change that ends it.
+#: Fewest samples for float32 in early iterations, and the relative change that ends them.
 _MANY, _ROUGH_TOL = 300, 1e-2
-#: Undamped iterations without progress before Newton's method is tried.
+#: Newton's method is tried after this many iterations without progress, divided by 1 - damping.
 _PATIENCE = 5
-#: Relative rounding error by which a score must exceed the penalty.
+#: A feature is violated if its score exceeds the penalty by more than this fraction, a rounding
+#: error.
 _ABOVE = 1e-9
 
 
 @dataclass(frozen=True)
 class StreamedColumns:
-    """The margin matrix of all features as columns and products on demand."""
+    """Margin matrix of all features that is never stored: columns and scores on demand."""
 
     locality: Locality
     signed: np.ndarray
@@ -69,14 +71,14 @@ class StreamedColumns:
 
 @dataclass(frozen=True)
 class CandidateStep(WorkingSetAnswer):
-    """A convex step over the candidates, with its neighbours."""
+    """Solution of a convex step over the candidates, with its signed neighbour probabilities."""
 
     signed: np.ndarray
 
 
 @dataclass(frozen=True)
 class Audit:
-    """Result of a pass over all features: the violated ones, and the gap over all."""
+    """Result of scoring all features: indices of the violated ones, and the gap over all."""
 
     violated: np.ndarray
     gap: float
@@ -111,12 +113,13 @@ def certified_fixed_point(
     gap_tol: float,
     start: np.ndarray | None = None,
 ) -> FixedPoint:
-    """Find a fixed point with no violated feature, or return where the iteration ended.
+    """Find a fixed point with no violated feature; if that fails, return the end of the iteration.
 
     `start` are weights to begin with instead of w = 1. With many samples float32 leads near the
     fixed point, and float64 from there on proves it.
     """
-    # With infinite sigma, neighbours do not depend on the weights: one step suffices.
+    # With infinite sigma, neighbours do not depend on the weights: one step suffices, so no float32
+    # iterations come first.
     moving = type(locality) is Locality and locality.sigma < np.inf
     if moving and locality.dtype is float and len(locality.codes) >= _MANY:
         rough = certified_fixed_point(
@@ -151,7 +154,8 @@ def certified_fixed_point(
             if swings:
                 damping = (1.0 + damping) / 2.0
             else:
-                # Newton's method adds all features it needs at once, not in rounds.
+                # Start Newton's method with all first candidates, so that features need not enter
+                # in rounds.
                 index, prune, swings = np.union1d(index, first), False, True
             # Do not use the damped weights: remainders of old features would slow each step.
             w = weights[index]
@@ -169,7 +173,7 @@ def certified_fixed_point(
 
 @dataclass(frozen=True)
 class ConvexStep:
-    """The convex problem over a few columns, for given neighbours."""
+    """Solver of the convex problem over a few columns at given neighbour probabilities."""
 
     locality: Locality
     objective: Objective
@@ -185,7 +189,7 @@ class ConvexStep:
 
 
 class CandidateMap:
-    """The map T on a few features: neighbours at w, then the convex step.
+    """The fixed-point map T on a few features: neighbours at w, then the convex step.
 
     With `prune`, features whose score falls well below the penalty take
     no further part; the pass over all features asks them again.
@@ -198,11 +202,12 @@ class CandidateMap:
     def step(self, w: np.ndarray) -> CandidateStep:
         signed = self._convex.locality.signed(self._columns, w)
         columns = self._columns[:, self.active]
-        # Remainders of damping would only enlarge the working set.
+        # Start without the remainders of damping, which would only enlarge the working set.
         start = np.where(w > _STARTING_SHARE * w.max(initial=0.0), w, 0.0)[self.active]
         answer = self._convex.solve(columns, signed, start)
         if answer.gap > self._convex.gap_tol:
-            # In a flat valley the old weights may be accepted where the solver gave up.
+            # Where the objective is flat, the solver may reach the gap from all old weights
+            # instead.
             whole = self._convex.solve(columns, signed, w[self.active])
             answer = min(answer, whole, key=lambda each: each.gap)
         weights = np.zeros(len(w))
@@ -221,7 +226,7 @@ def _first_candidates(
     history: History,
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first candidate features, and their weights after the first step."""
+    """Return indices of the first candidate features, and their weights after the first step."""
     locality = step.locality
     n_features = locality.X.shape[1]
     if n_features <= MOST_CANDIDATES:
@@ -246,7 +251,7 @@ def _first_candidates(
 
 
 def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> np.ndarray:
-    """Return the features with weight, and those of highest score near w."""
+    """Return the indices of features with weight in w, and of the 1000 highest scores at w."""
     signed, margins = locality.seen_from(w)
     scores = StreamedColumns(locality, signed, _FINDING_SHARE).scores(objective.pull(margins))
     highest = np.argpartition(-scores, MOST_CANDIDATES)[:MOST_CANDIDATES]

@@ -32,10 +32,11 @@ from convexfs.methods.logo.newton import Constrained, Objective, relative
 
 #: Residual of the complementarity problem that ends the search; and that in float32.
 _SETTLED, _SETTLED_ROUGHLY = 1e-9, 1e-3
-#: mu, relative to penalty over largest weight and to the residual.
+#: Regularisation mu, in units of the penalty over the largest weight, times the residual (at most
+#: 1).
 _REGULARISED = 3.0
-#: Share of the pairs' mass dropped in the slope, relative to the residual: a rough slope suffices
-#: far from the solution, but the last steps must be Newton's.
+#: Fraction of the total weight of sample pairs left out of the slope, times the residual: a rough
+#: slope suffices far from the solution, but the last steps must be Newton's.
 _DROPPED_SHARE = 0.02
 #: A step may increase the residual by this factor, because it is not monotone along the flow.
 _GROWTH = 3.0
@@ -43,18 +44,18 @@ _GROWTH = 3.0
 _FIRMER, _FIRMEST = 4.0, 1e6
 #: Steps without progress before the search ends: the flow may pass a saddle slowly.
 _PATIENCE = 60
-#: A residual below this share of the previous least counts as progress.
+#: A residual below this fraction of the least one so far counts as progress.
 _PROGRESS = 0.9
 #: Most violated features that enter at a time, unless more have weight.
 _ENTERING = 50
 _MOST_PIVOTS = 30
-#: A budget used by less than this share has no multiplier.
+#: A budget has no multiplier if the total weight is below this fraction of beta.
 _BUDGET_USED = 0.99
 
 
 @dataclass(frozen=True)
 class State:
-    """All quantities at some weights of a few columns."""
+    """Weights of a few columns, with their margins, scores, residual and Jacobian on demand."""
 
     locality: Locality
     objective: Objective
@@ -79,12 +80,12 @@ class State:
 
     @cached_property
     def level(self) -> float:
-        """Return the penalty, or the budget's multiplier."""
+        """Return the penalty lam or, in eq. 8, the multiplier of the budget."""
         return self.objective.level(self.scores)
 
     @cached_property
     def residual(self) -> float:
-        """Return the violation of complementarity, in units of largest weight and penalty."""
+        """Return the norm of ``min(w / max w, 1 - scores / level)``; 0 at a fixed point."""
         return float(
             np.linalg.norm(np.minimum(self.w / self.w.max(), 1.0 - self.scores / self.level))
         )
@@ -95,13 +96,13 @@ class State:
 
     @property
     def gap(self) -> float:
-        """Return the gap of the convex step at w, which is 0 at a fixed point only."""
+        """Return the relative duality gap of the convex step at w; 0 only at a fixed point."""
         gap = self.objective.gap(self.margins, self.w, np.max(self.scores, initial=0.0))
         return relative(gap, self.value)
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Return the features with weight, and the most violated ones without."""
+        """Return the indices of features with weight, and of the most violated ones without."""
         used, bar = np.flatnonzero(self.w), self.level
         if isinstance(self.objective, Constrained):
             bar = self.w @ self.scores / self.w.sum()
@@ -111,7 +112,7 @@ class State:
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """Return the Jacobian of `scores` over the free features; neighbours move with w."""
+        """Return the Jacobian of `scores` by the free weights; neighbours change with w too."""
         X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)
@@ -122,14 +123,14 @@ class State:
 
     @property
     def usable(self) -> bool:
-        """Return whether there is weight, and enough for a budget to bind."""
+        """Return whether any weight is positive and, in eq. 8, the total is nearly beta or more."""
         total = float(self.w.sum())
         if isinstance(self.objective, Constrained):
             return total > _BUDGET_USED * self.objective.beta
         return total > 0
 
     def step(self, mu: float) -> "State | None":
-        """Return the state after one regularised step; None if there is no such step."""
+        """Return the state after one regularised Newton step; None if there is no such step."""
         budget = None
         if isinstance(self.objective, Constrained):
             budget = self.objective.beta - float(self.w.sum())
@@ -153,7 +154,7 @@ def newton_fixed_point(
     history: History,
     max_iter: int,
 ) -> np.ndarray:
-    """Return the weights of least residual: a fixed point, or the best of a failed search.
+    """Search a fixed point by Newton's method from `start`; return the weights of least residual.
 
     One row of the history a step taken, its residual the relative change.
     """

@@ -108,7 +108,7 @@ def _plain(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
-    """Add the handler to the root logger and cvxpy's, instead of its own, until `ends` closes."""
+    """Add the handler to the root logger and, replacing others, to cvxpy's, until `ends` closes."""
     root, cvxpy = logging.getLogger(), logging.getLogger("__cvxpy__")
     for console in tuple(cvxpy.handlers):
         cvxpy.removeHandler(console)

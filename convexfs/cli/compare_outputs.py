@@ -173,7 +173,7 @@ def _print_all(console: Console, rows: "Frame", shift: float) -> None:
     show(
         f"Verdict; means are shifted by {shift:g} s", summary.summary(rows, shift), columns.SUMMARY
     )
-    show("Options of each solver", summary.solver_options_table(rows), columns.TOLD)
+    show("Options of each solver", summary.solver_options_table(rows), columns.SOLVER_OPTIONS)
     leaders, claims = summary.leaders(rows, shift), summary.wrong_claims(rows)
     if len(leaders):
         show("Fastest and most accurate solver of each class", leaders, columns.LEADERS)

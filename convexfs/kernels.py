@@ -50,7 +50,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             try:
                 find_cache()
                 return njit(cache=True, **options)(function)
-            # numba found no cache folder, and no temporary one can be made.
+            # numba finds no cache folder, or no temporary one can be made.
             except (RuntimeError, OSError):
                 continue
         return njit(**options)(function)

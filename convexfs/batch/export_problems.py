@@ -67,7 +67,7 @@ class Instance:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the file was written and its optimum equals that of the problem."""
+        """Whether the file was written and its optimum agrees with that of the problem."""
         if self.optimum is None or self.optimum_of_file is None:
             return False
         allowed = AGREEMENT * max(1.0, abs(self.optimum))
@@ -183,7 +183,7 @@ def _sizes(path: Path, suffix: str) -> dict[str, Any]:
 
 
 def as_csv(instances: Iterable[Instance]) -> str:
-    """Return the table of problems as CSV."""
+    """Return the table of exported problems as CSV text."""
     text = StringIO()
     writer = csv.DictWriter(text, [own.name for own in fields(Instance)], lineterminator="\n")
     writer.writeheader()
@@ -192,7 +192,7 @@ def as_csv(instances: Iterable[Instance]) -> str:
 
 
 def as_markdown(instances: Iterable[Instance]) -> str:
-    """Return the table of problems as Markdown."""
+    """Return the table of exported problems as Markdown text."""
     shown = ("name", "problem_class", "sense", "columns", "rows", "nonzeros", "cones")
     lines = [
         "# Problems",

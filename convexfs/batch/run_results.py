@@ -112,7 +112,7 @@ class Run:
         return verdicts
 
     def solution(self, key: str) -> Solution:
-        """Return the solution of one task, by its key or a prefix of the key.
+        """Return the last stored Solution of one task, by its key or a unique prefix of it.
 
         Raises
         ------

@@ -129,7 +129,7 @@ def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) 
 
 
 def least_violation(form: StandardForm, scaling: Scaling, room: float = 0.0) -> Found | None:
-    """Find the point of least violation, and the multipliers that bound the violation from below.
+    """Return Clarabel's point of least violation, with multipliers that bound it below; or None.
 
     Minimises t >= -1 with Az + b + te in K, where e is inside K, and |Az + b| <= t in
     equations: there is always a solution. With some `room`, multipliers y + room e of curved
@@ -216,7 +216,7 @@ def completed(
     priced: bool = False,
     natural: bool = False,
 ) -> Found | None:
-    """Minimise over the columns that are not known, with the known ones fixed at `point`.
+    """Fix the known columns at `point` and minimise over the others by Clarabel; None if it fails.
 
     `contradicts` if there are none. Rows without any such column are left out; so are, with
     `priced`, columns that no cost depends on. With `natural`, in units of the data.

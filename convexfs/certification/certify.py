@@ -62,7 +62,7 @@ def certify(
     nodes: int = NODES,
     effort: float = EFFORT,
 ) -> Certificate:
-    """Prove or refute a solution of `problem`.
+    """Prove or refute the status of a solution: optimal, infeasible or unbounded.
 
     Parameters
     ----------

@@ -34,7 +34,8 @@ MOST_EQUATIONS = 3000
 #: Cheaper feasible points are searched for at these fractions of the way from the claimed cost to a
 #: lower one.
 LEVELS = (0.5, 0.9, 0.1)
-#: A point counts as feasible if its rows are violated by at most this; see :func:`is_tight`.
+#: A point is tight if it violates rows by at most this share of their terms, which count up to this
+#: multiple of the data; see :func:`is_tight`.
 TIGHT, FAR = 1e-8, 1e4
 #: A point counts as far away if its terms are this many times the data.
 FAR_AWAY = 1e7
@@ -42,7 +43,8 @@ FAR_AWAY = 1e7
 BOXES = (1e-7, 1e-5)
 #: Weight of equations in the least squares that guess an interior point, and margins to try.
 EQUATIONS_FIRST, MARGINS = 1e4, (0.5, 0.1, 0.01)
-#: Number of corrections that make a point tight, and the slacks they preserve, in row units.
+#: Largest number of least-squares corrections of a point, and the slack, in row units, below which
+#: a row counts as active.
 CORRECTIONS, ACTIVE = 6, 1e-6
 
 
@@ -211,7 +213,7 @@ def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
         moved = np.empty_like(slack)
         for block in form.blocks:
             moved[block.rows] = block.cone.inside(block.of(slack)).ravel()
-        # Rows that are nearly active should stay as they are.
+        # Include nearly active rows, so that a correction keeps their slack.
         active = (moved != slack) | (~form.curved & (np.abs(slack) <= ACTIVE * units.rows))
         rows = np.flatnonzero(form.together(active.astype(float)) > 0)
         weights = 1.0 / units.rows[rows]

@@ -185,7 +185,7 @@ class OptimalityProof:
         return radius_of(self.last[0], self.cost - self.tol * self.scale, self.cut)
 
     def run(self, given: Iterable[Candidate], search: bool = True) -> None:
-        """Try the box alone, then the given multipliers, then multipliers found by search."""
+        """Search for the proof: by bounds, by the given multipliers, then by others if `search`."""
         if self.known.all():
             self._measure(self.point)
         given = [self._reduced(candidate) for candidate in given]
@@ -209,7 +209,7 @@ class OptimalityProof:
             self.stopped = True
 
     def _proven_at_once(self, given: list[Candidate]) -> bool:
-        """Return whether the given multipliers prove the claim as they are (the usual case)."""
+        """Store the bounds of the given multipliers, uncorrected; return whether they suffice."""
         for candidate in given:
             y = self.form.into_dual(np.nan_to_num(candidate.y))
             at = lagrangian(self.form, y, candidate.z, self.box)

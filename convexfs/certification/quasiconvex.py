@@ -130,7 +130,7 @@ class _Levels:
 def level_is_infeasible(
     problem: cp.Problem, cost: float, budget: Budget, strictly: bool = False
 ) -> bool:
-    """Return whether surely no feasible point costs at most `cost`, or less if `strictly`."""
+    """Return whether surely no feasible point costs <= `cost` (< `cost` if `strictly`)."""
     levels = _Levels(problem)
     if levels.excludes(np.nextafter(cost, -np.inf) if strictly else cost):
         return True

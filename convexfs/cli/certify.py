@@ -154,7 +154,7 @@ def read_solution(path: Path) -> dict[str, Any]:
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error})") from None
-    # json, csv, zipfile and numpy raise these for invalid bytes.
+    # json, csv, zipfile and numpy raise many classes of errors for invalid bytes.
     except Exception as error:
         said = " ".join(str(error).split())
         raise InputError(f"{path} holds no values by name: {said}") from None

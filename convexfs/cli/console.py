@@ -14,7 +14,7 @@ _ASCII = str.maketrans({"█": "#", "…": ".", "×": "x", "·": "-"})
 
 
 class Console(rich.console.Console):
-    """rich's console with control characters removed from all text.
+    """rich's console that replaces control characters in all text by visible ones.
 
     Parameters
     ----------

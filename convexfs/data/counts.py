@@ -14,7 +14,7 @@ NORMALIZATIONS = ("log1p-cpm",)
 #: Note to the user after counts were normalised.
 LOG1P = "counts are normalised: log(1 + counts per million) of each sample"
 _MILLION = 1e6
-#: Count data have at least one value this large, and at least this many features.
+#: Count data have a value above the first number, and at least as many features as the second.
 _LARGE, _FEATURES = 20, 50
 
 

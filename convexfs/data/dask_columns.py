@@ -21,7 +21,7 @@ _Chunk = tuple[Any, int]
 
 
 def on_workers(X: Any) -> "DaskColumns | None":
-    """Return a dask array as columns on the workers of the current client; None without one."""
+    """Return DaskColumns of a dask array on the current client's workers; None without a client."""
     try:
         from distributed import default_client  # pyright: ignore[reportMissingImports]
 

@@ -90,7 +90,7 @@ def _shortened(constraint: Any, describe: Any) -> str:
 
 
 def stages_text(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> str:
-    """Return the stages as text of at most 80 columns."""
+    """Return text, 80 columns wide, on which cone rows each constraint is compiled to."""
     found = stages(problem, sources)
     lines = [f"Stages: {len(problem.constraints)} constraints become {found.shape[0]} rows and "
              f"{found.shape[1]} columns", ""]  # fmt: skip

@@ -200,7 +200,7 @@ def compile_problem(
     key = cache.make_key(solver, False, False, None)
     if key != cache.key or cache.solving_chain.solver_context.solver_supports_bounds:
         chain: Any = resolve_and_build_chain(problem, solver)
-        # All reductions of the chain read this record.
+        # All reductions of the chain read this context.
         chain.solver_context.solver_supports_bounds = False
         cache.invalidate()
         cache.key, cache.solving_chain = key, chain

@@ -202,7 +202,7 @@ def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BY
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{archive}: cannot be unpacked into {folder} ({reason})") from error
-    # zipfile and the decompressors raise these for invalid bytes.
+    # zipfile and the decompressors raise many classes of errors for invalid bytes.
     except Exception as error:
         raise InputError(f"{archive}: is no archive of convexfs, or damaged ({error})") from error
     return Contents(folder, manifest["studies"], manifest["environments"])

@@ -47,7 +47,7 @@ class Column:
         return self.label or self.name.replace("_", " ").removesuffix(" seconds")
 
     def printed(self, value: Any) -> str:
-        """Return a value as the terminal shows it."""
+        """Return the text of a cell's value for the terminal; "-" if missing."""
         if pd.isna(value):
             return "-"
         if self.kind == "flag":

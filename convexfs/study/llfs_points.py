@@ -20,7 +20,7 @@ AS_GOOD = 1e-6
 #: Absolute rounding error of U1, a mean of numbers near 1.
 ROUNDING = 1e-15
 STEPS, FITS, POINTS = "convex steps", "whole fits", "whole points, local optima"
-#: Columns that identify a fit.
+#: Columns that identify an LLFS fit.
 FIT = ["data", "hyper", "tol"]
 
 

@@ -61,7 +61,10 @@ def _plain(name: str) -> str:
 
 
 def beside_published(outcomes: Frame) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.PUBLISHED` of known instances."""
+    """Return published and found optima of public instances, one row each.
+
+    The columns are :data:`~convexfs.study.columns.PUBLISHED`.
+    """
     told = outcomes[outcomes["published"].notna()]
     groups: Any = told.groupby(["set", "instance", "published"])
     rows = [_row(of, instance, printed, own) for (of, instance, printed), own in groups]

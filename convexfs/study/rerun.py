@@ -105,8 +105,9 @@ def environment_differences(
 
 
 def repeated(before: Frame, after: Frame) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.REPEATED`: old and new results.
+    """Return how a repeated comparison differs from the first, per solver and settings.
 
+    The columns are :data:`~convexfs.study.columns.REPEATED`.
     Both are rows of :func:`convexfs.study.outcomes.outcomes`; tasks are matched by what was
     solved, with what and how, whatever versions and machine.
     """

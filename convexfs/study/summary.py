@@ -57,8 +57,9 @@ SCOPE = names(columns.SCOPE)
 
 
 def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.SUMMARY`, one row per solver and settings.
+    """Return counts of outcomes, mean seconds and errors, one row per solver and settings.
 
+    The columns are :data:`~convexfs.study.columns.SUMMARY`.
     In each settings the best ``success_rate`` comes first, then the least ``times_best``.
     Without a `shift` it is the usual one. Where no problem has a native twin, ``native`` is left
     out.
@@ -299,8 +300,9 @@ def _jaccard(one: set, other: set) -> float:
 
 
 def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.RANKING`: solvers by charged seconds.
+    """Return solvers ranked by mean charged seconds in each problem class, with their leads.
 
+    The columns are :data:`~convexfs.study.columns.RANKING`.
     Within each problem class, all on the same instances. ``scope`` is ``all``, or ``native``:
     only the instances that have a native twin, where these are not all. The lead is over the
     next in rank. Without a `shift` it is the usual one.
@@ -328,8 +330,9 @@ def _success(own: Frame) -> dict[str, float]:
 
 
 def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.LEADERS`, one row per problem class.
+    """Return the fastest and the most accurate solver of each problem class, one row each.
 
+    The columns are :data:`~convexfs.study.columns.LEADERS`.
     The fastest and the most accurate are sought among those that solved the most. Without a
     `shift` it is the usual one.
     """

@@ -61,8 +61,9 @@ def quickest(outcomes: Frame, target: float) -> Frame:
 def time_to_accuracy(
     outcomes: Frame, shift: float | None = None, targets: Sequence[float] | None = None
 ) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.ACHIEVED` at some accuracies.
+    """Return each solver's mean seconds to reach verified accuracies, by problem class.
 
+    The columns are :data:`~convexfs.study.columns.ACHIEVED`.
     Without `targets` they are those that some run asked for.
     In each class the most that got there comes first, then the least ``times_best``.
     """

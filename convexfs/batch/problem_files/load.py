@@ -8,8 +8,7 @@
     DATA = ["wdbc", "spiral:noise=50"]         # as convexfs.load takes them
     GRID = {"cap": [0.1, 0.3]}                 # build's arguments and the method's
     SOLVERS = ["CLARABEL", "ECOS"]             # optional; "native" if build is left out
-    FIT = False                                # True: the whole method with this step;
-                                               # or its own tasks, such as "points"
+    FIT = False                                # True: fit the method; "points" (LLFS): by sample
     def build(z, cap): ...                     # leave out to use the formulation as printed
 
 Instead of ``build`` a file may define ``change(problem)``: it gets the problem as printed, scalars
@@ -27,8 +26,9 @@ A file without METHOD states a user-defined problem, on its own data or those of
     GRID = {"risk": [0.1, 1.0]}                # problem's arguments
     SOLVERS = ["CLARABEL", "OSQP"]
     SEED = 3                                   # optional: given to an argument named seed
-    def problem(risk, seed): ...               # returns a cvxpy.Problem; X, y, names and groups
-                                               # of the samples are there too, if it has DATA
+    def problem(risk, seed): ...               # returns a cvxpy.Problem
+
+With DATA, ``problem`` may also take X, y, names (of features) and groups of the samples.
 
 Several are named by ``PROBLEMS = {"small": one_function, "large": another}``. A file of a known
 format (``.mps``, ``.cbf``, ...: see :mod:`convexfs.formats`) is a problem file too, and so is a

@@ -281,7 +281,7 @@ def unpack(blob: bytes) -> dict[str, np.ndarray]:
             return dict(archive)
     except ConvexfsError:
         raise
-    # numpy, zipfile and zlib raise these for invalid bytes.
+    # numpy, zipfile and zlib raise many classes of errors for invalid bytes.
     except Exception as error:
         raise RunError(f"the arrays of a result are damaged ({error}); solve it again") from error
 

@@ -110,9 +110,9 @@ def file_system_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
 SQLITE_ENDS = ("-journal", "-wal", "-shm")
 #: Limit on attempts to copy a database while another process changes it.
 _COPIES = 40
-#: Error messages by SQLite's primary result code, with what to do.
 MOVE = "move it away, or solve into another folder"
 AGAIN = "what was recorded before is safe, and the same command goes on from there"
+#: Error messages by SQLite's primary result code, with what to do.
 TROUBLE = {
     sqlite3.SQLITE_FULL: f"the disk is full; make room: {AGAIN}",
     sqlite3.SQLITE_IOERR: f"the disk failed; check it: {AGAIN}",

@@ -37,7 +37,7 @@ FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 #: Longest text of a log record in characters, so that it fits into one datagram.
 LONGEST = 40_000
 DATAGRAM_BYTES = 5 * LONGEST
-#: Whether this system has sockets without an address.
+#: Whether this system has Unix sockets, which need no address.
 SOCKETS = hasattr(socket, "AF_UNIX")
 
 

@@ -27,11 +27,11 @@ from convexfs.certification.rigorous.rounding import (
 
 #: Larger corrections are not tested for whether the multipliers surely stay in their cones.
 LARGEST_ETA = 0.45
-#: Matrices larger than this get an estimate of their lowest eigenvalue instead of an eigensolver.
+#: For larger matrices the lowest eigenvalue is estimated by inverse iteration.
 ITERATED = 100
 #: Largest side of matrices solved by least squares when the normal equations are singular.
 LARGEST_DENSE = 1500
-#: Systems larger than this are solved iteratively.
+#: Systems with more columns are solved by LSQR, and prove nothing.
 LARGEST_NORMAL = 1500
 #: A's columns are stored densely if they have up to this many entries (first), or this many if
 #: semidefinite cones fill them (second).

@@ -166,7 +166,7 @@ def column_losses(reduced: np.ndarray, error: np.ndarray, w: np.ndarray, box: Bo
 
 
 def total(centre: float, loss: np.ndarray) -> float:
-    """Add the centre and the column losses, rounded down."""
+    """Return the centre plus all column losses, rounded down; -inf if not finite."""
     lost = float(loss.sum())
     if not np.isfinite(lost) or not np.isfinite(centre):
         return -np.inf

@@ -43,7 +43,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class ConeProgram:
-    """``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u`` in numpy.
+    """Arrays of ``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u``.
 
     P is None where the objective is linear; a problem to be maximised is minimised here
     with the opposite sign. `columns` are the first column and the count of every variable;

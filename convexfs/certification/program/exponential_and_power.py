@@ -67,7 +67,7 @@ class Exponential:
         return np.fmin.reduce(np.maximum([by_x, by_z, to_face], 0.0))
 
     def inside(self, values: np.ndarray) -> np.ndarray:
-        """Lower x or raise z, whichever needs less."""
+        """Move rows into the cone: lower x or raise z, whichever changes less."""
         x, y, z = values[:, 0], np.maximum(values[:, 1], 0.0), np.maximum(values[:, 2], 0.0)
         with np.errstate(all="ignore"):
             most_x = np.where(y > 0, y * np.log(z / y), np.minimum(x, 0.0))
@@ -116,7 +116,9 @@ class Exponential:
         return _inverse_root_factors(hessians, inside)
 
     def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        """Check the ellipsoid by a Taylor expansion: no box around it would fit into the cone.
+        """Return whether values + G v, for norm(v) <= eta, surely lies in the dual cone.
+
+        A Taylor expansion bounds the ellipsoid: no box around it would fit into the cone.
 
         With r = -u / w and s = v / w the cone is s + h(r) >= 0, where h(r) = r (1 - log r) has
         the second derivative -1 / r.
@@ -206,7 +208,9 @@ class Power:
         return _inverse_root_factors(hessians - bend / gap[:, None, None], inside)
 
     def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        """Check the ellipsoid by a Taylor expansion: no box around it would fit into the cone.
+        """Return whether values + G v, for norm(v) <= eta, surely lies in the dual cone.
+
+        A Taylor expansion bounds the ellipsoid: no box around it would fit into the cone.
 
         If u changes by the shares m + (1 + m) k, where the mean of k is 0, the product changes by
         the factor 1 + m, and by at least 1 - K, where K is the mean of k^2 / 2 (1 - abs(k)).

@@ -34,7 +34,7 @@ class Units:
 def units_at(
     form: StandardForm, z: np.ndarray, cost: float = 0.0, *, lenient: bool = False
 ) -> Units:
-    """Return the units of `form` at z; `cost` is the objective there, 0 if unknown.
+    """Return natural units of rows and columns at z; `cost` is the objective, 0 if unknown.
 
     A row with data (b not 0) measures itself: |b| + |A||z|, the rows of a cone together. One
     without, such as x >= 0, takes the unit of its variables. A column's is its own size or,

@@ -19,7 +19,7 @@ from convexfs.errors import InputError
 
 #: Measured peak bytes of reading a table: per cell, per column and per byte of text.
 _CELL, _COLUMN, _TEXT = 32, 1000, 2
-#: scipy makes a Python object for every cell of an arff file.
+#: Peak bytes per cell of an arff file: scipy makes a Python object of each.
 _ARFF_CELL = 100
 _NUMBER = 8
 _BLOCK = 2**22

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from convexfs import former_names
 
 __version__ = "0.2.0"
-# The application decides where log records go; by default they go nowhere.
+# Log records go nowhere by default: the application decides where.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 former_names.install()
 
@@ -86,7 +86,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _estimators() -> dict[str, Any]:
-    """Return every estimator's class name with its method and its name on the command line."""
+    """Return {class name: (method, name on the command line)} of all estimators."""
     from convexfs.methods import estimator_homes
 
     return {home.class_name(name): (home, name) for name, home in estimator_homes().items()}

@@ -11,28 +11,29 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-#: Open files that a command needs, including those of imported libraries.
+#: Least number of files that must be allowed to be open, including those of imports.
 OPEN_FILES = 32
-#: Threshold of the garbage collector during imports.
+#: Garbage collector's threshold during imports: new objects before a collection.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main() -> int:
-    """Load the command, run it and return its exit code."""
+    """Prepare signals and garbage collection, run the command line and return its exit code."""
     if sys.stderr is None:  # A closed stderr is None, which some libraries do not expect.
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the end)
     # Hide Python's warnings about the code of other packages, which it shows when compiling them.
     warnings.filterwarnings("ignore", category=SyntaxWarning, module=r".*(site|dist)-packages")
-    # Imports take half a second, and an exception raised in them may be lost.
+    # Exit at once on Ctrl-C during imports: they take half a second and may lose an exception.
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:
         signal.signal(signal.SIGINT, _leave)
-    # Some parents ignore SIGCHLD (``trap '' CHLD``); then exit codes of workers are lost.
+    # Undo a parent's ignoring of SIGCHLD (``trap '' CHLD``), which loses exit codes of workers.
     if hasattr(signal, "SIGCHLD"):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if not _may_open_enough():
         return 2
-    # Imported objects stay alive, so that collecting them would waste a quarter of a short run.
+    # Collect garbage less often during imports: their objects stay alive, and collecting takes a
+    # quarter of a short run.
     gc.callbacks.append(_UsualOnceLoaded(gc.get_threshold()))
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     from convexfs.cli import main as command
@@ -50,18 +51,18 @@ def main() -> int:
 
 
 def interrupt_again(unraisable: Any) -> None:
-    """Repeat a Ctrl-C that was raised where Python only prints it, such as in a finalizer."""
+    """Raise Ctrl-C again in the main thread if it was raised where Python only prints it."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    # Wait a moment, until the main thread has left that code.
+    # Wait until the main thread has left the code in which exceptions are only printed.
     again = threading.Timer(0.01, _thread.interrupt_main)
     again.daemon = True
     again.start()
 
 
 def _leave_threads(code: int) -> None:
-    """Exit immediately if threads left behind by a task would keep the process alive."""
+    """Flush output and exit at once if a task's threads would keep the process alive."""
     here = threading.current_thread()
     if any(not own.daemon and own is not here for own in threading.enumerate()):
         atexit._run_exitfuncs()
@@ -72,7 +73,7 @@ def _leave_threads(code: int) -> None:
 
 
 class _UsualOnceLoaded:
-    """Restore the garbage collector's threshold once imports have stopped."""
+    """Callback of the garbage collector that restores its threshold once imports have stopped."""
 
     def __init__(self, usual: tuple[int, int, int]):
         self._usual, self._modules = usual, len(sys.modules)
@@ -88,7 +89,7 @@ class _UsualOnceLoaded:
 
 
 def _may_open_enough() -> bool:
-    """Return False, with a message, if the limit of open files is too low for Python's imports."""
+    """Return whether enough files may be open, raising the limit if possible; print if not."""
     try:
         import resource
     except ImportError:  # The module does not exist on Windows.

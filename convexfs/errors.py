@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
-#: Longest value that a message shows, in characters.
+#: Longest repr of a value in a message, in characters.
 _SHOWN = 60
-#: The largest integer that SQLite stores.
+#: Largest seed: the largest integer that SQLite stores.
 LARGEST_SEED = 2**63 - 1
 
 
@@ -34,11 +34,11 @@ class SolverUnavailable(InputError):
 
 
 class SolverUnsuitable(InputError):
-    """A solver that cannot take the cones of the problem."""
+    """A solver that cannot take the problem: its cones, integers or structure."""
 
 
 class ProblemFileError(InputError):
-    """A problem file that breaks its contract."""
+    """A problem file that cannot be found or read, or breaks the rules of problem files."""
 
 
 class RunError(ConvexfsError):
@@ -46,7 +46,7 @@ class RunError(ConvexfsError):
 
 
 class ConvexfsWarning(UserWarning):
-    """Something was repaired or left out; the result is still meaningful."""
+    """Warning that something was repaired or left out; the result is still meaningful."""
 
 
 def warn(message: str) -> None:
@@ -90,7 +90,7 @@ def check_number(
     whole: bool = False,
     open_ends: bool = False,
 ) -> None:
-    """Raise unless `value` is a number in [low, high], or ]low, high[ with `open_ends`.
+    """Raise InputError unless `value` is a number in [low, high] (open interval: `open_ends`).
 
     >>> check_number("n_neighbors", 0, 1, whole=True)
     Traceback (most recent call last):
@@ -112,7 +112,7 @@ def check_number(
 
 
 def check_regular_file(path: str | os.PathLike[str]) -> None:
-    """Raise if a path is a pipe, device or folder: reading a pipe may never end."""
+    """Raise InputError if a path is a pipe, device or folder: reading a pipe may never end."""
     if os.path.exists(path) and not os.path.isfile(path):
         kind = "a folder" if os.path.isdir(path) else "a pipe or device"
         raise InputError(f"{path} is {kind}, not a file; save its content to a file")
@@ -120,7 +120,7 @@ def check_regular_file(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise an InputError that names the file or folder, if it cannot be written."""
+    """Turn an OSError in this block into an InputError that the path cannot be written."""
     try:
         yield
     except OSError as error:
@@ -128,12 +128,12 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_seed(name: str, value: Any) -> None:
-    """Raise unless a value is a valid seed: an integer from 0 to 2**63-1."""
+    """Raise InputError unless a value is a valid seed: an integer from 0 to 2**63-1."""
     check_number(name, value, 0, LARGEST_SEED, whole=True)
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Raise unless `value` is True or False."""
+    """Raise InputError unless `value` is True or False."""
     # numpy's bool is recognised by name, because numpy is not imported here.
     if type(value).__name__ not in ("bool", "bool_"):
         raise InputError(f"{name} must be True or False, not {shortened(value)}")
@@ -153,7 +153,7 @@ def shortened(value: Any) -> str:
 
 
 def check_choice(name: str, value: Any, options: Iterable[str]) -> None:
-    """Raise unless `value` is one of `options`, suggesting the nearest."""
+    """Raise InputError unless `value` is one of `options`, suggesting the nearest."""
     options = list(options)
     if not isinstance(value, str) or value not in options:
         raise InputError(f"unknown {name} {shortened(value)}: {did_you_mean(str(value), options)}")

@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-#: Old and new module names, relative to the package.
+#: Old and new module names, relative to the package, one pair per line.
 _NAMES = """
 batch.arrays batch.store.schema
 batch.attempts batch.workers.attempts
@@ -218,7 +218,7 @@ FORMER = {
 
 
 class _FormerModule(ModuleType):
-    """Placeholder module that forwards to its new name."""
+    """Module of an old name, whose attributes are those of the module of the new name."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # its own path and loader are not those of the new module
@@ -227,7 +227,7 @@ class _FormerModule(ModuleType):
 
 
 class _FormerNames(MetaPathFinder, Loader):
-    """Import finder for old module names, used after all other finders."""
+    """Import finder and loader of old module names, used after all other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: Any = None
@@ -249,6 +249,6 @@ class _FormerNames(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Let imports find modules by their old names."""
+    """Add the finder of old module names to sys.meta_path, once."""
     if not any(isinstance(finder, _FormerNames) for finder in sys.meta_path):
         sys.meta_path.append(_FormerNames())

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 OPTIMAL, INFEASIBLE, UNBOUNDED = "optimal", "infeasible", "unbounded"
 #: The three verdicts of a certificate.
 PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
-#: The verdicts by the value of ``ok``.
+#: Verdict for each value of a certificate's ``ok``.
 VERDICTS: Mapping[bool | None, str] = {True: PROVEN, False: REFUTED, None: UNDECIDED}
-#: Statuses that convexfs adds to those of cvxpy.
+#: Statuses of tasks and solutions that convexfs adds to those of cvxpy.
 ERROR, TIMEOUT, SKIPPED = "error", "timeout", "skipped"
 #: Status of a task that returns measurements and solves no problem.
 MEASURED = "measured"
@@ -30,9 +30,9 @@ NATIVE = "native"
 RELEVANT_SHARE = 0.01
 #: In sparse weights, values below this share of the largest count as rounding errors.
 NOTHING_SHARE = 1e-4
-#: Report text for features that were not tested.
+#: Text in results for features that were not tested.
 NOT_TESTED = "not tested"
-#: Accuracy that is expected of a solver at its default settings.
+#: Accuracy assumed of a solver at its default settings.
 DEFAULT_ACCURACY = 1e-5
 #: How a tolerance is passed to a solver: translated so that solutions of all solvers are about
 #: equally accurate; the same number for each of its tolerances; or not at all.
@@ -40,7 +40,7 @@ TRANSLATED, RAW, OWN = "translated", "raw", "own"
 
 
 def symbols(problem: Any) -> dict[str, Any]:
-    """Map names to the variables of a cvxpy problem, as used in solutions.
+    """Return the variables of a cvxpy problem by the names that solutions use.
 
     cvxpy names a nameless variable by a counter that differs from one process
     to the next; here it goes by its position.
@@ -53,7 +53,7 @@ def symbols(problem: Any) -> dict[str, Any]:
 
 @contextmanager
 def values_kept(leaves: Iterable[Any]) -> Iterator[None]:
-    """Give cvxpy's variables and parameters, at the end of the block, the values they have now."""
+    """Restore the values of these cvxpy variables or parameters at the end of the block."""
     before = [(leaf, leaf.value) for leaf in leaves]
     try:
         yield
@@ -75,7 +75,7 @@ class ConePoint:
 
     @property
     def finite(self) -> bool:
-        """Return whether all entries of both vectors are finite."""
+        """Whether all entries of both vectors are finite."""
         import numpy as np
 
         known = [self.x] if self.y is None else [self.x, self.y]
@@ -136,12 +136,12 @@ class Solution:
 
     @property
     def solved(self) -> bool:
-        """Return whether the solver reports an optimum."""
+        """Whether the solver reports an optimum."""
         return self.status == OPTIMAL
 
     @property
     def finite(self) -> bool:
-        """Return whether the point and its objective are finite."""
+        """Whether the objective is known, and it and all values of the point are finite."""
         import numpy as np
 
         point = (np.isfinite(np.asarray(value)).all() for value in self.primal.values())
@@ -160,7 +160,7 @@ class Solution:
         return _table([*rows.items(), *([("failure", self.failure)] if self.failure else [])])
 
     def after(self, earlier: "Solution | None") -> "Solution":
-        """Return this solution, with the time of an earlier step of the same method added."""
+        """Return this solution with the seconds of an earlier step (None: unchanged) added."""
         if earlier is None:
             return self
         stages = ("build_seconds", "compile_seconds", "solve_seconds")
@@ -171,7 +171,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The verdict about a solution, with the numbers that support it.
+    """The verdict on a claimed solution, with the residuals, gap and bound that support it.
 
     ``ok`` is True if the claim is proven to ``tol``, False if it is refuted, None if it is
     undecided. A NaN is never ok: :meth:`of` refutes any solution that is not finite. ``str``
@@ -244,14 +244,14 @@ class Certificate:
         complementarity: float | None = None,
         gap: float | None = None,
     ) -> "Certificate":
-        """Certify `solution` by its residuals; solutions with non-finite numbers are refuted."""
+        """Return a certificate of these residuals; a solution with NaN or infinity is refuted."""
         if not solution.finite:
             primal_residual = math.nan
         return cls(primal_residual, dual_residual, complementarity, gap, tol, basis)
 
     @property
     def worst(self) -> float:
-        """Return the largest residual; NaN if one is NaN or none was computed."""
+        """Largest residual, gap included; NaN if one is NaN or the primal residual is missing."""
         import numpy as np
 
         parts = (
@@ -274,7 +274,7 @@ class Certificate:
 
     @property
     def to_rounding(self) -> bool:
-        """Return whether the proof holds only up to rounding of the data."""
+        """Whether the claim is proven only up to rounding of the data."""
         return bool(self.ok and self.rounding)
 
     def __str__(self) -> str:
@@ -288,7 +288,7 @@ class Certificate:
 
     @property
     def _shortfall(self) -> str:
-        """Explain which residuals exceed the tolerance, or which are missing."""
+        """Text on the largest residual against the tolerance, or that no bound is known."""
         if self.ok is None and self.gap is None:
             return "feasible, but no bound on the optimum is known"
         return f"{self.worst:.1e} > {self.tol:.0e}"
@@ -303,7 +303,7 @@ class Certificate:
         return f"<p><b>{escape(str(self))}</b></p><p>{escape(head)}</p>{_table(rows)}"
 
     def explained(self) -> str:
-        """Return the verdict and its numbers, one line each."""
+        """Return text with the verdict and its numbers, one line each."""
         reason = f": {self.reason}" if self.reason else ""
         lines = [f"{self.claim}: {VERDICTS[self.ok]}{self._to_rounding} to {self.tol:.0e}{reason}"]
         exact = {"objective": self.objective, "proven bound": self.bound}
@@ -332,12 +332,12 @@ class Certificate:
 
     @property
     def covers(self) -> str:
-        """Return the verdict, and what it proves and does not prove."""
+        """Sentence with the verdict, and that it proves nothing about the features."""
         solved = "the problem is solved" if self.ok else "the problem is not shown to be solved"
         return f"{self}: {solved}; this proves nothing about the features"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the certificate as columns of files and tables."""
+        """Return residuals, gap, tolerance, ``ok`` and basis as a dict."""
         return {
             "primal_residual": self.primal_residual,
             "dual_residual": self.dual_residual,
@@ -354,7 +354,7 @@ _SHOWN_ENTRIES = 6
 
 
 def _summary(value: Any) -> str:
-    """Return the first entries of an array, and its shape if there are more."""
+    """Return text with the first entries of an array, and its shape if there are more."""
     import numpy as np
 
     entries = np.ravel(np.asarray(value))

@@ -23,7 +23,7 @@ _CURE = "put it into a problem file, and give that as formulation"
 
 
 def callable_sha256(function: Callable[..., Any]) -> str:
-    """Return a hash of the source of a function and of the values that it refers to.
+    """Return a hash of a function's source without comments, and of the values it refers to.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def callable_sha256(function: Callable[..., Any]) -> str:
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
-    """Yield bytes in a fixed order that are the same for equal values."""
+    """Yield bytes to hash that are the same for equal values; raise for unknown types."""
     yield type(value).__name__.encode()
     if isinstance(value, partial):
         yield from _parts([value.func, list(value.args), value.keywords], seen)
@@ -94,7 +94,7 @@ def _source(function: FunctionType) -> str:
 
 
 def _only_lambda(source: str) -> ast.Lambda:
-    """Return the only lambda in some source lines, which may be part of a statement."""
+    """Return the one lambda in some source lines; raise ValueError if there is none or several."""
     for lines in (source, f"({source.strip().rstrip(',')})", f"_({source.strip()}"):
         try:
             tree = ast.parse(lines)

@@ -24,7 +24,7 @@ LEFT_OUT = (
 
 @cache
 def code_sha256(package: Path) -> str:
-    """Hash all code that states, feeds, solves and verifies problems."""
+    """Return a hash of a package's code that affects results; file hashes are cached on disk."""
     known = _read_cache()
     digests, fresh = [], {}
     for file in files_that_count(package):
@@ -40,7 +40,7 @@ def code_sha256(package: Path) -> str:
 
 
 def files_that_count(package: Path) -> Iterator[Path]:
-    """Return the files of a package that compute or verify results."""
+    """Yield the Python files of a package that compute or verify results."""
     for file in package.rglob("*.py"):
         names = file.relative_to(package).with_suffix("").parts
         if not any(fnmatch(name, pattern) for name in names for pattern in LEFT_OUT):
@@ -48,7 +48,7 @@ def files_that_count(package: Path) -> Iterator[Path]:
 
 
 def statement_hashes(source: str) -> Iterator[str]:
-    """Yield a hash of each top-level statement, without docstrings, messages and imports."""
+    """Yield a hash of each top-level statement; docstrings, imports, error texts do not count."""
     for statement in _Wordless().visit(ast.parse(source)).body:
         yield hashlib.sha256(ast.dump(statement).encode()).hexdigest()
 
@@ -86,7 +86,7 @@ def _cache_file() -> Path:
 
 
 def _read_cache() -> dict[str, list]:
-    """Return the hashes of files by path, with size and time of the last change."""
+    """Return {path: [size, mtime, statement hashes]} from the cache file; {} if unreadable."""
     try:
         known = json.loads(_cache_file().read_text(encoding="utf-8"))
         return {str(name): [*age, list(found)] for name, (*age, found) in known.items()}

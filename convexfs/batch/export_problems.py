@@ -23,14 +23,14 @@ from convexfs.records import VERDICTS
 DATA = ("subclasses:n=5,noise=2", "subclasses:n=10,noise=8", "twonorm:n=20,seed=1")
 #: Tolerance of the solver, and the largest difference between the optima of a problem and its file.
 TOL, AGREEMENT = 1e-8, 1e-6
-#: Solvers that are tried in turn until a solution is proven.
+#: Solvers that are tried in turn until the certificate proves a solution.
 SOLVERS = ("auto", "CLARABEL", "ECOS")
 TABLE = "problems"
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One row of the table of exported problems.
+    """One row of the table of exported problems: a formulation on one data set.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Instance:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the file was written and its optimum equals that of the problem."""
+        """Whether the file was written and its optimum agrees with that of the problem."""
         if self.optimum is None or self.optimum_of_file is None:
             return False
         allowed = AGREEMENT * max(1.0, abs(self.optimum))
@@ -82,7 +82,7 @@ def export_problems(
     data: Iterable[str] = DATA,
     watch: Callable[[Instance], None] = lambda instance: None,
 ) -> list[Instance]:
-    """Write problems to a folder, with tables ``problems.csv`` and ``problems.md``.
+    """Write formulations on data sets as problem files, with tables ``problems.csv`` and ``.md``.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _largest(needs: Any) -> str:
 
 
 def _proven(problem: Any) -> tuple[Any, Any]:
-    """Return the first proven solution, or the last one if none is, and its certificate."""
+    """Return the first solution that is proven (else the last) and its certificate."""
     from convexfs.certification.certify import certify
     from convexfs.errors import SolverUnavailable, SolverUnsuitable
     from convexfs.solving.solve import solve
@@ -171,7 +171,7 @@ def _proven(problem: Any) -> tuple[Any, Any]:
 
 
 def _sizes(path: Path, suffix: str) -> dict[str, Any]:
-    """Return the sizes and cones of the program in a file."""
+    """Return numbers of columns, rows, nonzeros and the cones of the program in a file."""
     program = FORMATS[suffix].read(path)
     counted = {kind: int(program.rows(kind).size) for kind in sorted(program.kinds)}
     return {
@@ -183,7 +183,7 @@ def _sizes(path: Path, suffix: str) -> dict[str, Any]:
 
 
 def as_csv(instances: Iterable[Instance]) -> str:
-    """Return the table of problems as CSV."""
+    """Return the table of exported problems as CSV text."""
     text = StringIO()
     writer = csv.DictWriter(text, [own.name for own in fields(Instance)], lineterminator="\n")
     writer.writeheader()
@@ -192,7 +192,7 @@ def as_csv(instances: Iterable[Instance]) -> str:
 
 
 def as_markdown(instances: Iterable[Instance]) -> str:
-    """Return the table of problems as Markdown."""
+    """Return the table of exported problems as Markdown text."""
     shown = ("name", "problem_class", "sense", "columns", "rows", "nonzeros", "cones")
     lines = [
         "# Problems",

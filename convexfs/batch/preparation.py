@@ -30,7 +30,7 @@ class StatementTask:
 
 
 def pending_statements(tasks: Iterable[Task], known: Iterable[str]) -> list[StatementTask]:
-    """Return one statement request per problem file whose hash is not in `known`."""
+    """Return one StatementTask per problem file of the tasks whose hash is not in `known`."""
     firsts: dict[str, Task] = {}
     for task in tasks:
         if task.problem_file:
@@ -39,12 +39,12 @@ def pending_statements(tasks: Iterable[Task], known: Iterable[str]) -> list[Stat
 
 
 def run_or_render(work: Callable[[Task], Any], what: Task | StatementTask) -> Any:
-    """Run a task, or state a problem file."""
+    """Return ``work(what)`` for a Task; for a StatementTask, state its problem file."""
     return render_statement(what.task) if isinstance(what, StatementTask) else work(what)
 
 
 def render_statement(task: Task) -> dict[str, Any]:
-    """Return the size and the statement of the first convex problem of a task."""
+    """State the first convex problem of a task; return its sizes and text, LaTeX and MathML."""
     from convexfs.inspection import show
 
     problem = load_problem_file(task.problem_file, task.problem_sha256)
@@ -60,7 +60,7 @@ def render_statement(task: Task) -> dict[str, Any]:
 
 
 def file_row(task: Task) -> dict[str, Any]:
-    """Return the row about a task's problem file, as far as no problem must be built."""
+    """Return a task's row of the table of problem files, without stating the problem."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     return {
         "sha256": problem.sha256,
@@ -73,7 +73,7 @@ def file_row(task: Task) -> dict[str, Any]:
 
 
 def warm_up(formulations: Iterable[str]) -> None:
-    """Solve tiny problems, so that imports and compilations at first use are done.
+    """Solve a tiny problem of each formulation, so that imports and compilation are done.
 
     Done before workers are forked, none of them spends half a second on kernels.
     """
@@ -86,7 +86,7 @@ def warm_up(formulations: Iterable[str]) -> None:
 
 
 def state_custom_problems(tasks: Iterable[Task]) -> None:
-    """State the first problem of each file with a user-defined problem.
+    """Raise ProblemFileError if a user-defined problem fails to build or is not convex.
 
     A file whose function fails, or makes something else than a convex problem, is refused
     here, before anything is solved.
@@ -115,7 +115,7 @@ def _check_convex(problem: Any) -> None:
 
 
 def prepare(what: Task | StatementTask) -> None:
-    """Load the data and files of a task that a forked worker inherits from its parent."""
+    """Load a task's code, data and problem file into this process, before the task is timed."""
     task = what.task if isinstance(what, StatementTask) else what
     warm_up_once(task.formulation)
     if task.data_sha256:
@@ -126,7 +126,7 @@ def prepare(what: Task | StatementTask) -> None:
 
 @cache
 def warm_up_once(formulation: str) -> None:
-    """Load all that solves and certifies this formulation, once per process."""
+    """Warm up a formulation by solving a tiny problem, once per process."""
     import convexfs.certification.certify
     import convexfs.solving.solve  # noqa: F401
 

@@ -37,7 +37,7 @@ from convexfs.methods.base.formulation import OWN
 from convexfs.records import DEFAULT_ACCURACY, values_kept
 
 Values = Mapping[str, Iterable[Any]]
-#: Seconds between two lines of progress.
+#: Least seconds between two updates of the progress line.
 SECONDS_BETWEEN_LINES = 0.5
 
 
@@ -157,7 +157,7 @@ def _named(problems: Any) -> dict[str, Any]:
 
 
 def _points(parameters: Values | Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
-    """Return every combination of the parameters' values."""
+    """Return one dict per point: all combinations of a mapping's lists, or the points as given."""
     if parameters is None:
         return [{}]
     if isinstance(parameters, Mapping):
@@ -231,7 +231,7 @@ def _plain(value: Any) -> Any:
 
 
 def _do(problems: Mapping[str, Any], certified: bool, task: Task) -> Result:
-    """Solve one task, and certify its solution."""
+    """Solve one task of a batch; certify its solution if `certified`."""
     from convexfs.certification.certify import certify
     from convexfs.solving.backends import needs_of
     from convexfs.solving.solve import solve
@@ -255,7 +255,7 @@ def _do(problems: Mapping[str, Any], certified: bool, task: Task) -> Result:
 
 
 def _leaves(problem: Any) -> Iterator[Any]:
-    """Yield all that a solve gives a value."""
+    """Yield the variables, parameters and dual variables of a problem."""
     yield from problem.variables()
     yield from problem.parameters()
     for constraint in problem.constraints:
@@ -268,7 +268,7 @@ def _rows_in_memory(
     watch: Callable[[Progress], None],
     running: dict[str, Any],
 ) -> Iterator[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
-    """Solve tasks without a store; yield their rows in task order."""
+    """Solve tasks without a store; yield (task row, solution rows) in task order."""
     progress = Progress(Path(), frozenset(task.key for task in tasks))
     started, done = time.perf_counter(), {}
     for outcome in pool.run(tasks, work, **running):
@@ -282,7 +282,7 @@ def _rows_in_memory(
 
 
 def _watch(verbose: bool | None) -> Callable[[Progress], None]:
-    """Return a function that prints progress: one line that is rewritten, or separate lines."""
+    """Return a function that prints progress to standard error, or nothing if not `verbose`."""
     rewrites = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if not (rewrites if verbose is None else verbose):
         return lambda progress: None

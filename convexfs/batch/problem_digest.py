@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, issparse
 
 
 def problem_digest(problem: Any, free: Collection[str] = ()) -> str:
-    """Return the hash of a problem; values of the `free` parameters are not included."""
+    """Return a problem's hash, equal in every process; values of `free` parameters don't count."""
     digest = hashlib.sha256()
     for token in _Writer(problem, free).problem(problem):
         digest.update(b"%d:" % len(token) + token)
@@ -23,7 +23,7 @@ def problem_digest(problem: Any, free: Collection[str] = ()) -> str:
 
 
 class _Writer:
-    """Yield the parts of a problem as bytes."""
+    """Converter of a problem into bytes to hash, independent of cvxpy's ids."""
 
     def __init__(self, problem: Any, free: Collection[str]):
         leaves = [*problem.variables(), *problem.parameters()]
@@ -62,7 +62,7 @@ class _Writer:
             yield from self._value(leaf.value)
 
     def _value(self, value: Any) -> Iterator[bytes]:
-        """Yield numbers, arrays, containers and expressions; anything else as a pickle."""
+        """Yield bytes of a number, array, container or expression; else the value's pickle."""
         yield type(value).__name__.encode()
         if value is None or isinstance(value, bool | int | float | complex | str | slice):
             yield repr(value).encode()

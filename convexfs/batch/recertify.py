@@ -24,13 +24,13 @@ from convexfs.batch.tasks import (
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.records import DEFAULT_ACCURACY, INFEASIBLE, UNBOUNDED, Certificate, Solution
 
-#: Statuses of tasks that have no solution, failed or not.
+#: Statuses infeasible and unbounded: such tasks have no solution, even if nothing failed.
 UNSOLVED = (INFEASIBLE, UNBOUNDED, f"{INFEASIBLE}_inaccurate", f"{UNBOUNDED}_inaccurate")
 
 
 @dataclass(frozen=True)
 class Recertified:
-    """A stored solution: its task, its status, the stored verdict and the new one.
+    """A stored solution with its task, its status, the stored verdict and the new certificate.
 
     `older` says whether the stored verdict was made by an older version of the certificates.
     `certificate` is None where the solution cannot be certified, for a `reason`.
@@ -53,7 +53,7 @@ def certify_again(
     tol: float | None = None,
     data_dir: str | None = None,
 ) -> Iterator[Recertified]:
-    """Yield a new verdict for every task of a run that has a solution."""
+    """Yield a Recertified for the last stored solution of every task of a run."""
     with Store.read(folder) as store:
         tasks, solutions = store.tasks(), store.solutions()
     named = _named_files(folder, files, tasks)
@@ -67,7 +67,7 @@ def certify_again(
 def failed_problems(
     folder: Path, files: Sequence[str | Path], data_dir: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yield every failed task of a run as text, with its problem."""
+    """Yield (text, cvxpy problem) of every task that failed, or is infeasible or unbounded."""
     with Store.read(folder) as store:
         tasks = store.tasks()
     named = _named_files(folder, files, tasks)
@@ -84,7 +84,7 @@ def _words(row: dict[Any, Any]) -> str:
 def _named_files(
     folder: Path, files: Sequence[str | Path], tasks: pd.DataFrame
 ) -> dict[str, ProblemFile]:
-    """Return the problem files of a run by their hash; raise if the caller did not name one."""
+    """Load `files`; return them by hash, and raise if one of the run's files is missing."""
     named = {file.sha256: file for file in map(load_problem_file, files)}
     lacking = tasks.loc[~tasks["problem_sha256"].isin(list(named)), "problem_file"].unique()
     if len(lacking):
@@ -136,11 +136,11 @@ def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) ->
 
 
 def renew(folder: Path, found: Sequence[Recertified]) -> None:
-    """Overwrite the stored verdicts with the new ones."""
+    """Overwrite the stored verdicts in a run's folder with the new certificates."""
     with Store(folder) as store:
         for one in found:
             if one.certificate is not None:
-                # A failure that the certificate did not cause is left unchanged.
+                # Failures that are not about the certificate stay as they are.
                 keeps = one.failure and not one.failure.startswith(CERTIFICATE)
                 failure = one.failure if keeps else objection(one.certificate)
                 store.renew(one.key, one.step, certificate_columns(one.certificate), failure)

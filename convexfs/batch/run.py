@@ -38,13 +38,13 @@ from convexfs.records import REFUTED, SKIPPED, VERDICTS
 log = logging.getLogger(__name__)
 
 _STDOUT = 1
-#: Seconds that a worker gets beyond its solver's time limit before it is ended.
+#: A worker is ended this many seconds after its solver's time limit.
 GRACE_SECONDS = 1.0
 
 
 @dataclass
 class Progress:
-    """Counts of a batch, during the run or at its end.
+    """Counts of a batch's tasks: finished, skipped, failed, and the times spent.
 
     Attributes
     ----------
@@ -82,11 +82,11 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Return the tasks per second, counting only those of this run."""
+        """Return the tasks finished per second; tasks finished in earlier runs do not count."""
         return self.done / self.wall_seconds if self.wall_seconds else 0.0
 
     def line(self) -> str:
-        """Return the counts as one line."""
+        """Return one line for the user: tasks done, failures, speed and time left."""
         counts = f"{self.finished} of {self.total} tasks, {self.failures_line()}"
         if not self.rate or self.finished == self.total:
             return counts
@@ -95,7 +95,7 @@ class Progress:
         return f"{counts}, {self.rate:.1f}/s, about {time_left} left"
 
     def failures_line(self) -> str:
-        """Return the numbers of failed tasks and of refuted statuses."""
+        """Return text such as ``2 failed, 1 refuted``; refuted solutions count separately."""
         wrong = self.failures[REFUTED]
         return f"{len(self.failed) - wrong} failed" + (f", {wrong} refuted" if wrong else "")
 
@@ -108,7 +108,7 @@ class Progress:
         return self.finished - self.skipped - len(self.failed)
 
     def count(self, task: Any, status: str, ok: bool | None, failure: str) -> None:
-        """Add one finished task."""
+        """Count one finished task as solved, skipped or failed."""
         kind = failure_kind(status, ok)
         if status == SKIPPED:
             self.skips[failure] += 1
@@ -135,7 +135,7 @@ def solve_files(
     shard: Shard | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Solve every task of some problem files; resume an interrupted run.
+    """Solve every task of problem files into the folder `out`; skip those finished earlier.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def solve_files(
 
 
 def check_limits(tol: float, time_limit: float | None) -> None:
-    """Raise unless an accuracy and a time limit make sense."""
+    """Raise InputError unless 0 < tol < 1 and time_limit is None or positive."""
     check_number("tol", tol, 0, 1, open_ends=True)
     if time_limit is not None:
         check_number("time_limit, in seconds,", time_limit, 0, open_ends=True)
@@ -212,7 +212,7 @@ def run_tasks(
     watch: Callable[[Progress], None],
     study: Mapping[str, Any] | None = None,
 ) -> Progress:
-    """Run the tasks that a folder has no row for, in order, and record each.
+    """Run the tasks that the folder `out` has no row for, store each, and return the counts.
 
     ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
     are :func:`~convexfs.batch.tasks.failure_kind`'s; ``study`` is what it takes to do a
@@ -264,11 +264,11 @@ def run_tasks(
 
 
 def print_into_the_log(setup: Callable[[], None] | None, path: Path) -> None:
-    """Redirect what a worker's tasks print to the log, so that it cannot break the progress bar."""
+    """Run `setup` in a worker, then redirect its standard output for good to the log."""
     if setup is not None:
         setup()
     sys.stdout = LogLines()
-    # Output of compiled code goes to the log file directly.
+    # Compiled code writes to the file descriptor, so that goes to the log file directly.
     with suppress(OSError):
         os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), _STDOUT)
 
@@ -285,7 +285,7 @@ def _printing_into_the_log(work: Callable[[Any], Any], task: Any) -> Any:
 
 @contextmanager
 def clear_after(registry: dict[str, Any]) -> Iterator[None]:
-    """Empty a registry of data at the end of the block, because the data may be large."""
+    """Empty a dict of data sets at the end of the block, because they may be large."""
     try:
         yield
     finally:
@@ -295,7 +295,7 @@ def clear_after(registry: dict[str, Any]) -> Iterator[None]:
 def resume(
     store: Store, tasks: Sequence[Any], folder: Path, retry_failed: bool | Container[str]
 ) -> tuple[Progress, list[Any]]:
-    """Return the counts of finished tasks, and the tasks that remain."""
+    """Return the Progress so far, and the tasks to run: new ones and failed ones to retry."""
     progress, todo = Progress(folder, frozenset(task.key for task in tasks)), []
     finished = store.finished()
     for task in tasks:
@@ -309,7 +309,7 @@ def resume(
 
 
 def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
-    """Return whether a task that ended in this way is run again."""
+    """Return whether a task with this kind of failure ("" if none) is to be run again."""
     return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
@@ -321,7 +321,7 @@ def _problem_row(outcome: pool.Outcome[Any], memory_limit: int | None) -> dict[s
 def result_rows(
     outcome: pool.Outcome[Any], memory_limit: int | None = None
 ) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]]]:
-    """Return the row of a finished task, and the rows of its solutions."""
+    """Return the row of a finished task, and the rows of its solutions, to be stored."""
     result: Result | None = outcome.value
     ended = result.row if result else {"status": outcome.status}
     last = outcome.attempts[-1]
@@ -341,10 +341,10 @@ def record(
     progress: Progress,
     memory_limit: int | None = None,
 ) -> None:
-    """Store the outcome of a task, and count it."""
+    """Store the outcome of a task, log it, and count it in `progress`."""
     row, solutions = result_rows(outcome, memory_limit)
     store.record(row | {"environment": machine}, map(vars, outcome.attempts), solutions)
-    # Log here and not in the worker: sending a record costs more than many tasks.
+    # Log here and not in the worker: sending a log record takes longer than many tasks.
     log.info(
         "%s on %s %s with %s: %s, %s, %.3g s in process %s",
         row["problem"], row["data"], row["hyper"], row.get("solver"), row["status"],
@@ -356,7 +356,7 @@ def record(
 
 
 def _why(outcome: pool.Outcome[Any], memory_limit: int | None) -> str:
-    """Return why a task failed; a timeout reports the user's limit without the grace period."""
+    """Return why a task failed, "" if it did not; a timeout names the user's limit."""
     if outcome.status == pool.TIMEOUT and isinstance(outcome.task, Task):
         return f"TimeLimit: was ended, over its limit of {outcome.task.time_limit:g} s"
     failure = outcome.failure
@@ -373,13 +373,13 @@ def _check_memory_limit(limit: int, executor: Executor | None) -> None:
 
 
 def command_line() -> list[str]:
-    """Return the command line of this process, without the folders of programs."""
+    """Return the command line of this process, the program without its folder."""
     name = Path(sys.argv[0]).name
     return [*(["python", "-m", "convexfs"] if name == "__main__.py" else [name]), *sys.argv[1:]]
 
 
 def describe_environment() -> dict[str, Any]:
-    """Describe the machine and the versions that results are computed with."""
+    """Return a dict of the machine, package versions, thread limits and git revision."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -399,7 +399,7 @@ def _installed_packages() -> dict[str, str]:
 
 
 def _revision() -> str | None:
-    """Return the git commit of the package, marked if modified; None outside a checkout."""
+    """Return ``git describe`` of the package's checkout; None if git fails."""
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)

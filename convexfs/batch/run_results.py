@@ -15,7 +15,7 @@ from convexfs.records import MEASURED, VERDICTS, Solution
 _CERTIFICATE = (
     "primal_residual", "dual_residual", "complementarity", "gap", "certificate_tol", "basis"
 )  # fmt: skip
-#: Characters of a task key that a message shows.
+#: A message shows this many characters of a task key, and this many keys.
 _SHOWN = 12
 
 
@@ -70,7 +70,7 @@ class Run:
         self.folder, self._keys, self._rows = folder, keys, rows
 
     def tasks(self, primal: bool = False, dual: bool = False) -> pd.DataFrame:
-        """Return one row per task.
+        """Return a DataFrame with one row per task, and one column per hyperparameter.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Run:
         return frame
 
     def certificates(self) -> pd.DataFrame:
-        """Return the verdict on every task, and the residuals that support it.
+        """Return a DataFrame with the verdict on every task and the residuals that support it.
 
         ``ok`` is True (proven), False (refuted) or missing (undecided); ``verdict`` is the word,
         and ``reason`` says why a solution is refuted or undecided.
@@ -112,7 +112,7 @@ class Run:
         return verdicts
 
     def solution(self, key: str) -> Solution:
-        """Return the solution of one task, by its key or a prefix of the key.
+        """Return the last stored Solution of one task, by its key or a unique prefix of it.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class Run:
         )
 
     def _tables(self, vectors: bool = False) -> tuple[Any, dict[str, Mapping[str, Any]]]:
-        """Return the tasks, and the last solution of each by its key."""
+        """Return the table of tasks, and a dict from task key to the row of its last solution."""
         if self.folder is None:
             frame = task_frame([task for task, _ in self._rows])
             return frame, {task["key"]: rows[-1] for task, rows in self._rows if rows}
@@ -176,7 +176,7 @@ def _known(value: Any) -> Any:
 
 
 def _column(values: Iterable[Any]) -> pd.Series:
-    """Return a typed column if all values are numbers or all are texts, else an object column."""
+    """Return values as a Series of inferred dtype; of dtype object if one is a list or dict."""
     cells = list(values)
     if any(isinstance(cell, list | dict) for cell in cells):
         return pd.Series(cells, dtype=object)
@@ -184,7 +184,7 @@ def _column(values: Iterable[Any]) -> pd.Series:
 
 
 def _arrays(row: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
-    """Return the named arrays of a solution, unpacked if necessary."""
+    """Return the primal or dual arrays (`kind`) of a solution's row by name; {} if none."""
     held = None if row is None else row.get(kind)
     if held is None or isinstance(held, float):
         return {}
@@ -192,12 +192,12 @@ def _arrays(row: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
 
 
 def are_measurements(tasks: Any) -> bool:
-    """Return whether a store's table of tasks holds measurements."""
+    """Return whether a table of tasks has rows of an experiment's numbers, status measured."""
     return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
 
 
 def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) -> pd.DataFrame:
-    """Return the latest stored numbers of these keys, or of all keys.
+    """Return the numbers of an experiment, one per row: of `keys`, or the latest of all.
 
     Returns
     -------

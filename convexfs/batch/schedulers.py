@@ -30,7 +30,7 @@ MOST_JOBS = 100_000
 
 
 def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
-    """Return the shard of the current array job.
+    """Return the shard of the current array job, from its scheduler's environment variables.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def _job(environment: Mapping[str, str]) -> tuple[str, list[int | None]]:
-    """Return the scheduler of an array job, and its index, first, last and step."""
+    """Return the scheduler's name, and index, first, last and step of this array job."""
     for scheduler, names in _VARIABLES.items():
         found = [environment.get(name, "") for name in names]
         # In jobs that are not arrays, SGE sets "undefined" and LSF sets 0.
@@ -81,7 +81,7 @@ def slurm_script(
     time: str | None = None,
     memory: str | None = None,
 ) -> str:
-    """Return a script that submits shards as an array job, followed by their merge.
+    """Return a Slurm script that submits the shards as an array job, then merges them.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _seconds(time: str) -> int:
 
 
 def _escaped(path: Path) -> str:
-    """Escape a path for Slurm, which gives % and blanks a meaning."""
+    """Escape % in a path for Slurm; raise InputError if it has blanks or quotes."""
     text = str(path)
     if re.search(r"[\s\"'\\]", text):
         raise InputError(f"{text}: Slurm takes no blanks or quotes here; choose another --out")

@@ -17,7 +17,7 @@ def solver_fields(
     asked: str = TRANSLATED,
     own_options: str = "{}",
 ) -> dict[str, str]:
-    """Return a solver's version and all its options, as a task stores them."""
+    """Return {"solver_version", "options"} of a task: all options the solver gets, as JSON."""
     from convexfs.solving.backends import BACKENDS
     from convexfs.solving.solve import merged
 
@@ -36,7 +36,7 @@ def solver_fields(
 
 
 def tolerance_mode_for(tol: float | None, asked: str) -> AbstractContextManager[None]:
-    """Return a context in which a task's tolerance is passed on; without one, use defaults."""
+    """Return a context in which solvers get the task's tolerance, or their default if None."""
     from convexfs.solving.backend import tolerance_mode
 
     return tolerance_mode(OWN if tol is None else asked)

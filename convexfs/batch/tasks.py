@@ -50,22 +50,24 @@ from convexfs.records import (
 
 #: Loaded data by digest. Filled before workers are forked, so that they share it.
 DATASETS: dict[str, Dataset] = {}
-#: Prefix of the failure of a task whose certificate does not prove the solution.
+#: First word of a task's failure text if its certificate refutes or leaves open the solution.
 CERTIFICATE = "certificate"
 #: Statuses that can be certified; the others describe what happened to the solver.
 DEFINITE = (OPTIMAL, INFEASIBLE, UNBOUNDED)
-#: Label of the steps before the final solution.
+#: Label of solution rows that are iterations before the final solution.
 ITERATION = "iteration"
-#: Numeric halves that a process caches: the solvers of one problem run one after the other.
+#: Number of cached inputs of first convex problems: tasks of one problem with different solvers
+#: follow each other.
 _KEPT_NUMBERS = 4
 _PACKAGE = Path(__file__).parents[1]
-#: Fields that do not affect the key: paths, and the rest of a problem file.
+#: Fields of a task that do not affect its key: names, paths, and the hash of the problem file's
+#: text.
 _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir", "read_limit"}
 
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that determines a result, and its hash ``key``.
+    """Everything that determines a task's result, with its hash ``key``; no arrays.
 
     ``hyper``, ``options`` (all options of the solver) and ``own_options`` (those of them that were
     asked for by name) are JSON text. Without a ``tol`` the solver works at its own default
@@ -101,7 +103,7 @@ class Task:
     interface: str = ""
 
     def row(self) -> dict[str, Any]:
-        """Return the columns of the table of tasks that are known before the task runs."""
+        """Return the task's fields as columns of the table of tasks, known before it runs."""
         row = dict(vars(self))
         del row["fit"], row["data_dir"], row["read_limit"]
         return row
@@ -109,7 +111,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """Result of a task: the columns of its row, and one row per solution."""
+    """Result of a task: columns of its row in the store, and one row per solution."""
 
     row: Mapping[str, Any]
     solutions: tuple[Mapping[str, Any], ...]
@@ -191,25 +193,25 @@ def _task(problem: ProblemFile, **chosen: Any) -> Task:
 
 
 def keyed(**fields: Any) -> Task:
-    """Make a task and compute its key, a hash of everything that determines its result."""
+    """Return a Task with its key, a hash of everything that determines its result."""
     content = {name: value for name, value in fields.items() if name not in _WHEREABOUTS}
     text = f"{canonical(content)} {own_code()} {canonical(versions())}"
     return Task(key=hashlib.sha256(text.encode()).hexdigest(), **fields)
 
 
 def own_code() -> str:
-    """Return the hash of this package's code."""
+    """Return the hash of this package's code that affects results."""
     return code_sha256(_PACKAGE)
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that influence results."""
+    """Return the versions of convexfs, cvxpy, numpy and scipy; cached."""
     return {name: metadata.version(name) for name in ("convexfs", "cvxpy", "numpy", "scipy")}
 
 
 def do(task: Task) -> Result:
-    """Solve one task and certify its solution; tasks that cannot run are skipped with a reason."""
+    """Solve one task and certify its solution; skip it, with a reason, if the solver cannot."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     made: list[Any] = []
     if problem.build is not None:
@@ -227,12 +229,12 @@ def do(task: Task) -> Result:
 
 
 def skipped_result(reason: object, **known: str) -> Result:
-    """Return the result of a task that is skipped, with the reason."""
+    """Return the Result of a skipped task: its reason, and `known` columns."""
     return Result({"status": SKIPPED, "failure": str(reason), **known}, ())
 
 
 def _keeping(build: Callable[..., Any], made: list[Any]) -> Callable[..., Any]:
-    """Wrap `build` so that the last problem it made is stored in a list."""
+    """Wrap `build` so that the list `made` holds the last problem it returned."""
 
     @wraps(build)
     def kept(**offered: Any) -> Any:
@@ -243,7 +245,7 @@ def _keeping(build: Callable[..., Any], made: list[Any]) -> Callable[..., Any]:
 
 
 def _stated(problem: ProblemFile, made: list[Any]) -> dict[str, str]:
-    """Return the cones and the sense of a problem; nothing if a changed problem was never built."""
+    """Return columns ``needs`` (cones) and ``sense`` of a task's problem; {} if never built."""
     from convexfs.solving.backends import Needs, needs_of
 
     formulation = problem.formulation
@@ -257,7 +259,7 @@ def _stated(problem: ProblemFile, made: list[Any]) -> dict[str, str]:
 
 
 def over_time(solution: Solution, time_limit: float | None) -> Solution:
-    """Unify the solvers' statuses for a reached time limit to "timeout"."""
+    """Return the solution, with status "timeout" if unsolved after its time limit."""
     if time_limit is None or solution.solved or solution.solve_seconds < time_limit:
         return solution
     said = f"{solution.solver} stopped at its limit of {time_limit:g} s: {solution.status}"
@@ -267,7 +269,7 @@ def over_time(solution: Solution, time_limit: float | None) -> Solution:
 def result_of(
     solution: Solution, certificate: Certificate | None, history: Sequence[Mapping[str, Any]] = ()
 ) -> Result:
-    """Return the result to store for a solution and the iterations before it.
+    """Return the Result to store for a solution, its certificate and the iterations before.
 
     Without a certificate the verdict is left open.
     """
@@ -306,7 +308,7 @@ def result_of(
 
 
 def failure_kind(status: str, ok: bool | None) -> str:
-    """Return how a finished task failed, in a word; "" if it did not fail.
+    """Return the kind of a finished task's failure, such as "refuted"; "" if it did not fail.
 
     A status that its certificate refutes is ``refuted``; an undecided one is no failure. A solver
     that is not sure has failed, whatever is proven of its point. Contradictions between solvers
@@ -318,24 +320,24 @@ def failure_kind(status: str, ok: bool | None) -> str:
 
 
 def objection(certificate: Certificate) -> str:
-    """Return why a solution is refuted or undecided, or ""."""
+    """Return "certificate" and why it refutes or leaves open the solution; "" if proven."""
     return f"{CERTIFICATE} {certificate}" if certificate.ok is False or certificate.reason else ""
 
 
 def certificate_columns(certificate: Certificate) -> dict[str, Any]:
-    """Return the columns of the table of solutions that a certificate fills."""
+    """Return a certificate's fields as columns of the table of solutions."""
     columns = certificate.as_dict()
     return {"certificate_tol": columns.pop("tol"), **columns, "certificates": CERTIFICATES}
 
 
 def _solve_first(task: Task, problem: ProblemFile) -> tuple[Solution, Certificate]:
-    """Solve the method's first convex problem, which is the same for all solvers."""
+    """Solve the method's first convex problem; return solution and certificate."""
     values, hyper = first_numbers(task, problem)
     return solve_step(problem.formulation, values, hyper, solving_of(task, problem.build))
 
 
 def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:
-    """Return the solving options of a task, with its problem as printed or changed by `build`."""
+    """Return the Solving of a task: solver, tolerance, limits, and `build` (None: as printed)."""
     return Solving(
         solver=task.solver,
         tol=task.tol or DEFAULT_ACCURACY,
@@ -346,7 +348,7 @@ def solving_of(task: Task, build: Callable[..., Any] | None) -> Solving:
 
 
 def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the data and hyperparameters of a task's first convex problem."""
+    """Return two dicts: data and hyperparameters of a task's first convex problem."""
     chosen = json.loads(task.hyper)
     build = problem.build or problem.formulation.build
     if problem.is_own:
@@ -364,13 +366,13 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
 
 
 def first_problem(task: Task, problem: ProblemFile) -> Any:
-    """State the first convex problem of a task."""
+    """Return the first convex problem of a task as a cvxpy problem."""
     values, hyper = first_numbers(task, problem)
     return stated(problem.formulation, {**values, **hyper}, problem.build)
 
 
 def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
-    """Fit the method with the file's problem; return solution, certificate and iterations."""
+    """Fit the entire method; return solution, certificate and the iterations."""
     data, chosen = dataset_of(task), json.loads(task.hyper)
     method, settings = problem.formulation.method, problem.formulation.settings
     more: dict[str, Any] = {"seed": _seed(task, settings)}
@@ -388,7 +390,7 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
 
 
 def named_in(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values in `offered` for which `function` has parameters."""
+    """Return the items of `offered` whose names are parameters of `function`."""
     takes = _parameter_names(function)
     return {name: value for name, value in offered.items() if name in takes}
 
@@ -423,7 +425,7 @@ def _numeric_half(formulation: str) -> Callable[..., Any]:
 
 
 def _seed(task: Task, numeric: Callable[..., Any]) -> tuple[int, int]:
-    """Return the random seed of a task: the same for all solvers, so that they get one problem."""
+    """Return a task's random seed (run's seed, hash), the same for all its solvers."""
     hyper = named_in(numeric, json.loads(task.hyper))
     content = canonical([task.data_sha256, task.formulation, hyper, task.repeat])
     drawn = hashlib.sha256(content.encode()).digest()

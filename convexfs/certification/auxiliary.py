@@ -41,7 +41,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Budget:
-    """CPU time that a certificate, or one part of its work, may take.
+    """Deadline for a certificate or a part of its work, in CPU seconds of this thread.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Budget:
         return self.deadline - time.thread_time()
 
     def share(self, share: float) -> "Budget":
-        """Return a budget of this share of what is left."""
+        """Return a budget of the fraction `share` of the CPU time that is left."""
         return Budget.of(share * self.left)
 
     def check(self) -> None:
@@ -72,7 +72,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Units of columns, rows and objective in which Clarabel solves a form."""
+    """Units of columns, rows and objective by which a program is scaled for Clarabel."""
 
     columns: np.ndarray
     rows: np.ndarray
@@ -80,7 +80,7 @@ class Scaling:
 
     @classmethod
     def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
-        """Scale each column by its unit, and each row by its largest term at these units."""
+        """Scale columns by `units`, and rows by the sum of their absolute terms at these units."""
         own = np.abs(form.b) + form.sizes @ units.columns
         sizes = np.where(own > 0, own, units.rows)
         return cls(units.columns, form.scales(sizes), cost or 1.0)
@@ -115,7 +115,7 @@ class Found:
 
 
 def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) -> Found | None:
-    """Solve `form` in these units; return None if Clarabel fails or exceeds `seconds`."""
+    """Solve `form` by Clarabel in these units; return None if it fails or exceeds `seconds`."""
     if least_seconds(form) > seconds:
         return None
     columns, rows = scaling.columns, 1.0 / scaling.rows
@@ -150,7 +150,7 @@ def least_seconds(form: StandardForm) -> float:
 def least_violation(
     form: StandardForm, scaling: Scaling, room: float = 0.0, seconds: float = np.inf
 ) -> Found | None:
-    """Find the point of least violation, and the multipliers that bound the violation from below.
+    """Return Clarabel's point of least violation, with multipliers that bound it below; or None.
 
     Minimises t >= -1 with Az + b + te in K, where e is inside K, and |Az + b| <= t in
     equations: there is always a solution. With some `room`, multipliers y + room e of curved
@@ -198,7 +198,7 @@ class Inside:
 def interior_point(
     form: StandardForm, scaling: Scaling, level: float | None, seconds: float = np.inf
 ) -> Inside | None:
-    """Find a point well inside its cones whose linear cost is at most `level`."""
+    """Return the point deepest inside its cones with linear cost at most `level`, or None."""
     columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     parts = [
@@ -224,7 +224,7 @@ def interior_point(
 def interior_multipliers(
     form: StandardForm, scaling: Scaling, lift: np.ndarray, seconds: float = np.inf
 ) -> Found | None:
-    """Find multipliers y + lift: dual feasible, and inside their cones by `lift`."""
+    """Return dual feasible multipliers that lie inside their cones by `lift`, or None."""
     shifted = replace(form, q=form.q - form.transposed @ lift)
     found = solved_again(shifted, scaling, seconds)
     if found is None or found.contradicts:
@@ -240,7 +240,7 @@ def completed(
     priced: bool = False,
     natural: bool = False,
 ) -> Found | None:
-    """Minimise over the columns that are not known, with the known ones fixed at `point`.
+    """Fix the known columns at `point` and minimise over the others by Clarabel; None if it fails.
 
     `contradicts` if there are none. Rows without any such column are left out; so are, with
     `priced`, columns that no cost depends on. With `natural`, in units of the data.
@@ -269,7 +269,7 @@ def completed(
 
 
 def priced_columns(form: StandardForm, known: np.ndarray) -> np.ndarray:
-    """Return a mask of unknown columns that have a cost, or share a cone with such a column."""
+    """Return a mask of unknown columns with a cost, or linked to such columns by shared cones."""
     columns = np.flatnonzero(~known)
     part = sp.coo_array(sp.csc_array(form.A)[:, columns])
     shape = (form.b.size, columns.size)
@@ -286,7 +286,7 @@ def priced_columns(form: StandardForm, known: np.ndarray) -> np.ndarray:
 def cheaper_direction(
     form: StandardForm, scaling: Scaling, inside: bool, seconds: float = np.inf
 ) -> np.ndarray | None:
-    """Find a ray z with Az in K, Pz = 0 and q'z = -1 in these units; `inside`: well inside K.
+    """Return a ray z with Az in K, Pz = 0 and q'z = -1, or None; if `inside`, deep inside K.
 
     Returns None if Clarabel fails or exceeds `seconds`.
     """
@@ -326,7 +326,7 @@ def _without_noise(values: np.ndarray) -> np.ndarray:
 def _run(
     P: Any, q: np.ndarray, A: Any, b: np.ndarray, cones: list[Any], seconds: float = np.inf
 ) -> Found | None:
-    """Minimise 1/2 z'Pz + q'z with Az + b in the cones."""
+    """Minimise 1/2 z'Pz + q'z with Az + b in the cones by Clarabel; return None if it fails."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = ITERATIONS

@@ -45,7 +45,7 @@ FAR = 1e6
 
 @dataclass(frozen=True)
 class IntegerOutcome:
-    """The verdict about an integer point; costs are without the constant."""
+    """Verdict on a claimed optimum of an integer program; costs omit the objective's constant."""
 
     verdict: str
     reason: str = ""
@@ -120,7 +120,7 @@ def _verified_rest(
     scale: float,
     budget: Budget,
 ) -> IntegerOutcome:
-    """Round the integer columns of a point and verify its continuous columns."""
+    """Verify the point's optimality with its integer columns fixed at the rounded `integers`."""
     fixed, rest = _with_fixed(form, integers)
     offset = fixed.d - form.d
     if not rest.size:
@@ -179,7 +179,7 @@ def _with_fixed(form: StandardForm, integers: np.ndarray) -> tuple[StandardForm,
 
 
 def _objective_step(form: StandardForm) -> float:
-    """Return the step if the objective only takes multiples of one number, else 0."""
+    """Return the largest number of which all objective values are multiples, or 0 if unknown."""
     used = np.flatnonzero(form.q)
     if form.P is not None or not used.size or not np.isin(used, form.integer).all():
         return 0.0
@@ -194,7 +194,7 @@ def _objective_step(form: StandardForm) -> float:
 
 
 def _loosened(form: StandardForm, box: Box) -> StandardForm:
-    """Return the program with rows of integer columns only loosened by rounding errors."""
+    """Return the program with rows of integer columns alone loosened by the share LOOSE."""
     integer = np.zeros(form.q.size, dtype=bool)
     integer[form.integer] = True
     counts = np.diff(form.A.indptr)
@@ -254,7 +254,7 @@ class _Tree:
         self.bound = min([each for each, _, _ in heap] + left, default=np.inf)
 
     def _relaxed(self, box: Box) -> tuple[float, np.ndarray | None]:
-        """Return a verified bound of the node, and the point of its relaxation."""
+        """Return a proven lower bound of a node, and its relaxation's solution (or None)."""
         found = self._flat(box) if self.session is not None else self._curved(box)
         if found is None:
             return -np.inf, None
@@ -315,7 +315,7 @@ class _Tree:
         return not y.any()  # y = 0 is enough if the integer bounds alone are contradictory.
 
     def _is_point(self, z: np.ndarray, box: Box) -> bool:
-        """Return whether rounding a relaxation's integers gives a feasible point."""
+        """Store z with rounded integers if it is feasible and within `target`; return whether."""
         form, integer = self.form, self.form.integer
         values = np.clip(np.round(z[integer]), box.lower[integer], box.upper[integer])
         if np.abs(z[integer] - values).max(initial=0.0) > INTEGRAL:
@@ -365,7 +365,7 @@ class _Tree:
 
 
 def _cheapest(form: StandardForm) -> np.ndarray | None:
-    """Return an optimum of a continuous program, unverified."""
+    """Return a solver's optimum of a continuous program, not verified; None if it finds none."""
     if form.P is None and not form.curved.any():
         found: Any = LinearProgram(form).solve()
         return found.z if found.optimal else None

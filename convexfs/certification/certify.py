@@ -47,7 +47,8 @@ SLACK = 10.0
 TOLERANCE = 1e-5
 #: Default limit on the nodes of branch and bound.
 NODES = 4000
-#: CPU time of a certificate: a multiple of the compilation and solve time, and at least this.
+#: CPU time limit of a certificate: a multiple of the compile and solve time; at least these
+#: seconds.
 EFFORT, LEAST_SECONDS = 20.0, 2.0
 
 
@@ -61,7 +62,7 @@ def certify(
     nodes: int = NODES,
     effort: float = EFFORT,
 ) -> Certificate:
-    """Prove or refute a solution of `problem`.
+    """Prove or refute the status of a solution: optimal, infeasible or unbounded.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def certify(
 
 @cache
 def _linear_algebra() -> ThreadpoolController:
-    """Return the controller of BLAS threads; one thread is fastest for small matrices."""
+    """Return the cached controller that limits BLAS threads; one is fastest for small matrices."""
     return ThreadpoolController()
 
 
@@ -192,7 +193,7 @@ def _check_names(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
 
 
 def _set_values(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
-    """Assign values to the variables, looked up by variable or by name."""
+    """Assign `values`, keyed by variable or name, to all variables; raise if one does not fit."""
     named = symbols(problem)
     by_id = {key.id: value for key, value in values.items() if isinstance(key, cp.Variable)}
     names = {variable.id: name for name, variable in named.items()}
@@ -227,7 +228,7 @@ CONSTANTS_DECIDE = "the problem has no variables, and its constraints decide it"
 
 
 def verdict(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
-    """Verify a claimed status of `problem`, whose variables hold the claimed point."""
+    """Return the certificate of a claimed status of `problem`, whose variables hold the point."""
     status = claimed.status.removesuffix("_inaccurate")
     if not problem.variables():
         return _of_constants(problem, claimed, rules)

@@ -37,7 +37,7 @@ from convexfs.solving.dcp_rules import why_not_convex
 
 @dataclass(frozen=True)
 class ConvexForm:
-    """A problem as stated, and the convex one that it is solved by.
+    """A problem as stated, and the convex one to solve: the same (DCP) or in logarithms (DGP).
 
     `variables` are the convex problem's variables with the stated ones they stand for.
     """
@@ -49,7 +49,7 @@ class ConvexForm:
 
     @classmethod
     def of(cls, problem: cp.Problem) -> "ConvexForm":
-        """Read `problem` by cvxpy's rules; raise if it is convex by none of them."""
+        """Return the convex form of a DCP or DGP problem; raise InputError for any other."""
         if problem.is_dcp():
             return cls(problem, problem, tuple((each, each) for each in problem.variables()))
         if problem.is_dgp():
@@ -71,14 +71,14 @@ class ConvexForm:
         return -1.0 if isinstance(self.stated.objective, cp.Maximize) else 1.0
 
     def take_values(self) -> None:
-        """Copy the values of the stated variables to those of the convex problem."""
+        """Set the convex problem's variables to the logarithms of the stated ones, if DGP."""
         if self.logarithmic:
             for variable, stated in self.variables:
                 with np.errstate(all="ignore"):
                     variable.save_value(np.log(np.asarray(stated.value, dtype=float)))
 
     def cost(self) -> float:
-        """Return the convex problem's minimised objective at the stated variables' values."""
+        """Return the objective, or its logarithm if DGP, at the point; negated if maximised."""
         value = objective_value(self.stated)
         with np.errstate(all="ignore"):
             return self.sign * float(np.log(value) if self.logarithmic else value)
@@ -89,7 +89,7 @@ class ConvexForm:
             return float(np.exp(self.sign * cost)) if self.logarithmic else self.sign * cost
 
     def columns(self, form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
-        """Return the columns' values that the variables give, and a mask of these columns."""
+        """Return the point as a vector of columns, and a mask of the columns that variables set."""
         point, known = np.zeros(form.q.size), np.zeros(form.q.size, dtype=bool)
         for stated, _ in self.variables:
             for variable, value in _real_parts(stated, form):
@@ -100,16 +100,13 @@ class ConvexForm:
         return point, known
 
     def sizes(self, form: StandardForm, columns: np.ndarray) -> dict[int, np.ndarray]:
-        """Convert the units of columns to sizes of the stated variables.
-
-        Return a dict by variable id.
-        """
+        """Convert units of columns to units of the stated variables, a dict by variable id."""
         sizes = {}
         for variable, stated in self.variables:
             at = form.columns.get(variable.id)
             unit = None if at is None else _as_value(variable, columns[at])
             if unit is not None:
-                # A logarithm that changes by 1 changes the variable by its own size.
+                # If a logarithm changes by 1, the variable changes by its own magnitude.
                 own = np.abs(np.asarray(stated.value)) * unit if self.logarithmic else unit
                 sizes[stated.id] = own
         return sizes
@@ -138,7 +135,7 @@ def objective_value(problem: cp.Problem) -> float:
 def _real_parts(
     variable: cp.Variable, form: StandardForm
 ) -> Iterable[tuple[cp.Variable, np.ndarray]]:
-    """Yield (variable, value), or (part, value) for both parts of a complex variable."""
+    """Yield (variable, value); for a complex variable, its real and imaginary variables."""
     value = value_of(variable)
     if variable.id not in form.parts:
         if np.isrealobj(value):
@@ -148,7 +145,7 @@ def _real_parts(
     if real is not None:
         yield real, np.real(value)
     if imaginary is not None:
-        # Hermitian matrices keep the entries above the diagonal alone.
+        # The imaginary part of a Hermitian matrix is stored as its entries above the diagonal.
         above = np.triu_indices(value.shape[0], k=1) if variable.is_hermitian() else ...
         yield imaginary, np.imag(value)[above]
 
@@ -177,7 +174,7 @@ def lacking_values(problem: cp.Problem) -> Iterable[str]:
 
 
 def broken_assumption(problem: cp.Problem) -> str:
-    """Return a description of an assumed property that does not hold, or "" if all hold."""
+    """Describe a convexity assumption of the user (as psd_wrap) that does not hold; "" if none."""
     for expression in _expressions(problem):
         match expression:
             case QuadForm():
@@ -229,7 +226,7 @@ CHECKS = 3
 def completions(
     form: StandardForm, point: np.ndarray, known: np.ndarray, own: np.ndarray | None
 ) -> Iterator[np.ndarray | None]:
-    """Yield a point with its auxiliary columns: those of the solver, then the cheapest.
+    """Yield `point` with values of its auxiliary columns: the solver's, then the cheapest.
 
     The cheapest are searched for in two scales, because a scale that does not fit leaves errors.
     None stands for columns that have no values.
@@ -267,7 +264,7 @@ def differs_at(convex: ConvexForm, form: StandardForm, z: np.ndarray | None) -> 
         return violation(convex.stated).value <= EXACTLY
     cost = cost_at(form, z)[0] + form.d
     terms = max(abs(wanted), abs(cost), float(np.abs(form.q * z).max(initial=0.0)))
-    # Costs of 0 are found to a share of the data's unit only.
+    # Solvers reach a cost of 0 only up to a small share of the objective's unit.
     return abs(cost - wanted) > DIFFERENT * terms + NEARLY * (unit_of_objective(form) or 1.0)
 
 

@@ -47,9 +47,9 @@ from convexfs.records import (
 BASIS = "cone program"
 #: Share of the CPU budget for proofs; the rest searches for better points.
 SEARCHED = 0.75
-#: Integers may be off by this much before they are rounded.
+#: An integer variable farther than this from an integer refutes the point; nearer ones are rounded.
 INTEGRALITY = 2e-5
-#: A better point must satisfy the stated constraints to this share of their terms.
+#: A point counts as a better one only if its relative violation of constraints is at most this.
 CLEARLY_FEASIBLE = 1e-7
 COMPILED_DIFFERENTLY = "cvxpy compiled another problem than the stated one"
 NOT_COMPARED = "the compiled program could not be compared with the problem at this point"
@@ -66,7 +66,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Rules:
-    """Tolerance and effort of a verification."""
+    """Tolerance of a verification, whether to search, and limits on nodes and CPU time."""
 
     tol: float
     search: bool
@@ -75,7 +75,7 @@ class Rules:
 
 
 class ConvexOptimum:
-    """The claim that the point in `problem` is an optimum of a convex problem."""
+    """Verification of the claim that the values in a DCP or DGP `problem` are optimal."""
 
     def __init__(
         self, problem: cp.Problem, claimed: Claimed, objective: float, reported: float, rules: Rules
@@ -112,10 +112,8 @@ class ConvexOptimum:
             return self._feasible()
         return self._proven_or_not()
 
-    # ---- the parts of the verdict ----------------------------------------------------------------
-
     def _compiled_differently(self) -> str:
-        """Complete the point; return "" if compiled and stated costs agree there, else the reason.
+        """Set `full`, the completed point; return why compiled and stated costs differ, or "".
 
         Costs of curved programs that are too high may be those of columns that are not the
         cheapest: solvers miss them at points far away.
@@ -131,12 +129,12 @@ class ConvexOptimum:
         return difference
 
     def _is_cheaper(self, full: np.ndarray) -> bool:
-        """Return whether the compiled program has a lower cost at `full` than the stated one."""
+        """Return whether `full` is nearly feasible and costs less as compiled than as stated."""
         cost = cost_at(self.form, full)[0] + self.form.d
         return cost < self.convex.cost() and is_tight(self.form, full)
 
     def _violations(self) -> tuple[Violation, Violation]:
-        """Return the worst violation in natural units, and in units capped by the point's size.
+        """Return the worst violation in natural units, and in units capped by the largest value.
 
         A variable whose natural unit is 1e11 among others of 1 hides a violation of 1e4: such a
         point is neither proven nor refuted.
@@ -180,7 +178,7 @@ class ConvexOptimum:
         return not violation(self.convex.stated, sizes).value <= self.rules.tol
 
     def _violated(self, strict: Violation) -> Certificate:
-        """Return the verdict on a point that violates constraints relative to their own terms."""
+        """Refute an infeasible point; leave it undecided if rounding may explain the violation."""
         reason = f"{strict.where} is violated by {strict.value:.1e}"
         if self.worst.value <= self.rules.tol:
             reason = f"{reason} of the point's size, but less in its own unit"
@@ -207,7 +205,7 @@ class ConvexOptimum:
         return replace(made, **fields)  # type: ignore[arg-type]
 
     def _feasible(self) -> Certificate:
-        """Return the verdict if the objective is constant: then every feasible point is optimal."""
+        """Return the certificate for a constant objective: every feasible point is optimal."""
         form, tol = self.form, self.rules.tol
         off = self._report_is_off(abs(self.objective))
         if off > tol:
@@ -359,10 +357,8 @@ class ConvexOptimum:
             if loss[column] < -0.1 * margin
         )
 
-    # ---- integers --------------------------------------------------------------------------------
-
     def _round_integers(self) -> None:
-        """Round the integer entries of the stated variables."""
+        """Round the values of integer variables in place."""
         for variable in self.convex.stated.variables():
             value = value_of(variable)
             variable.save_value(np.where(integer_entries(variable), np.round(value), value))

@@ -17,9 +17,10 @@ from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, PowCone3D
 
 from convexfs.certification.program.exponential_and_power import Exponential
 
-#: Random directions in which the variables are changed, and the step as a share of their size.
+#: Number of random directions in which variables are changed, and the step relative to their size.
 DIRECTIONS, STEP = 4, 1e-7
-#: Smaller violations are accepted without a search for larger terms to divide by.
+#: Violations above this are computed again, relative to how much both sides vary with the
+#: variables.
 NEGLIGIBLE = 1e-12
 
 
@@ -32,7 +33,7 @@ class Violation:
 
 
 def violation(problem: cp.Problem, units: Mapping[int, np.ndarray] | None = None) -> Violation:
-    """Return the worst violation at the variables' values.
+    """Return the largest relative violation of the constraints at the variables' values.
 
     `units` are the least sizes of variables' changes, by id; without them each changes by its
     own value only.
@@ -64,7 +65,7 @@ def _dense(value: Any) -> np.ndarray:
 
 
 def _sizes(problem: cp.Problem, units: Mapping[int, np.ndarray] | None) -> list[np.ndarray]:
-    """Return the size of the change that is applied to every variable."""
+    """Return by how much to change each variable: its absolute value, at least its unit."""
     sizes = []
     for variable in problem.variables():
         size = np.abs(value_of(variable))
@@ -77,7 +78,7 @@ def _sizes(problem: cp.Problem, units: Mapping[int, np.ndarray] | None) -> list[
 def _changes(
     problem: cp.Problem, sides: list[list[np.ndarray]], units: Mapping[int, np.ndarray] | None
 ) -> list[list[np.ndarray]]:
-    """Return how much the sides of constraints change when variables change by their sizes."""
+    """Return how much each constraint's sides change if the variables change by their sizes."""
     variables = problem.variables()
     point = [value_of(variable) for variable in variables]
     sizes, draw = _sizes(problem, units), np.random.default_rng(0)
@@ -85,14 +86,14 @@ def _changes(
     try:
         for _ in range(DIRECTIONS):
             for variable, value, size in zip(variables, point, sizes, strict=True):
-                # Use different shares: with equal shares the difference of equal variables would
-                # not change.
+                # Change entries by different amounts: else differences of equal variables would not
+                # change.
                 shares = draw.uniform(-1.0, 1.0, size=value.shape)
                 variable.save_value(value + STEP * size * shares)
             for k, constraint in enumerate(problem.constraints):
                 for i, moved in enumerate(_sides(constraint)):
                     change = np.abs(moved - sides[k][i]) / STEP
-                    # Functions have no value outside their domain.
+                    # fmax ignores NaN: functions have no value outside their domain.
                     changes[k][i] = np.fmax(changes[k][i], change)
     finally:
         for variable, value in zip(variables, point, strict=True):
@@ -141,7 +142,7 @@ def _of_constraint(
 def _of_cones(
     constraint: Any, sides: list[np.ndarray], terms: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance of each cone's entries from the cone, and the unit of each entry."""
+    """Return, for each cone, the distance of its entries from the cone, and their unit."""
     if isinstance(constraint, SOC):
         t, X = np.ravel(sides[0]), np.atleast_2d(_by_cone(sides[1], constraint.axis))
         sizes = np.atleast_2d(_by_cone(terms[1], constraint.axis)).max(axis=1, initial=0.0)
@@ -173,7 +174,7 @@ def _by_cone(values: np.ndarray, axis: int) -> np.ndarray:
 
 
 def lacks_structure(problem: cp.Problem, tol: float) -> str:
-    """Return the name of a variable whose value breaks its declared structure, else ""."""
+    """Return ``the domain of x`` for a variable x that breaks its structure (symmetry), or ""."""
     for variable in problem.variables():
         value = value_of(variable)
         off = np.abs(value - _structured(variable, value))
@@ -221,7 +222,7 @@ def _of_variable(variable: cp.Variable, size: np.ndarray) -> tuple[float, str]:
     if attributes["boolean"] or attributes["integer"]:
         mask = integer_entries(variable)
         off = np.where(mask, np.abs(value - np.round(value)), 0.0)
-        # Integer variables with value 0 have unit 1.
+        # The unit of an integer entry is at least 1.
         size = np.where(mask, np.maximum(size, 1.0), size)
         found.append(_largest_ratio(off, 1.0))
     if np.isrealobj(value):
@@ -245,7 +246,7 @@ def integer_entries(variable: cp.Variable) -> np.ndarray:
 
 
 def _largest_ratio(beyond: Any, terms: Any) -> tuple[float, str]:
-    """Return the largest ratio of violation to terms, and its index."""
+    """Return the largest ratio of violation to terms, and the text of its index, as ``[2, 0]``."""
     beyond, terms = np.broadcast_arrays(np.asarray(beyond, dtype=float), terms)
     # A violation that is not a number, or has no terms to compare with, is infinite.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -259,10 +260,7 @@ def _largest_ratio(beyond: Any, terms: Any) -> tuple[float, str]:
 
 
 def matrix_violation(matrix: np.ndarray, terms: np.ndarray) -> float:
-    """Return minus the lowest eigenvalue after scaling rows and columns by `terms`.
-
-    Return 0 if it is positive.
-    """
+    """Return minus the lowest eigenvalue, at least 0, of the matrix scaled by `terms`."""
     if not np.isfinite(matrix).all():
         return np.inf
     matrix = (matrix + np.conj(np.swapaxes(matrix, -1, -2))) / 2

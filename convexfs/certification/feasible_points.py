@@ -31,24 +31,27 @@ from convexfs.certification.rigorous.rounding import (
 LARGEST_CHANGE = 1e-3
 #: Largest number of equations that are solved together.
 MOST_EQUATIONS = 3000
-#: Better points are searched for at these fractions between the claimed cost and a lower one.
+#: Cheaper feasible points are searched for at these fractions of the way from the claimed cost to a
+#: lower one.
 LEVELS = (0.5, 0.9, 0.1)
-#: A point counts as feasible if its rows are violated by at most this; see :func:`is_tight`.
+#: A point is tight if it violates rows by at most this share of their terms, which count up to this
+#: multiple of the data; see :func:`is_tight`.
 TIGHT, FAR = 1e-8, 1e4
 #: A point counts as far away if its terms are this many times the data.
 FAR_AWAY = 1e7
 #: Half-widths of boxes, in units of the columns, in which a feasible point is searched for.
 BOXES = (1e-7, 1e-5)
-#: Weight of equations in the least-squares guess of an interior point, and margins to try.
+#: Weight of equations in the least squares that guess an interior point, and margins to try.
 EQUATIONS_FIRST, MARGINS = 1e4, (0.5, 0.1, 0.01)
-#: Number of corrections that make a point tight, and the slacks they preserve, in row units.
+#: Largest number of least-squares corrections of a point, and the slack, in row units, below which
+#: a row counts as active.
 CORRECTIONS, ACTIVE = 6, 1e-6
 
 
 def change_to_feasible(
     form: StandardForm, z: np.ndarray, margin: np.ndarray | None = None
 ) -> float | None:
-    """Return a bound on the cost of moving z to a feasible point; None if no such point is proven.
+    """Bound the rise in cost from z to a feasible point nearby; None if none is proven to exist.
 
     With a `margin`, the rows must be inside their cones after it is subtracted.
     """
@@ -81,7 +84,7 @@ def change_to_feasible(
 
 
 def _column_scales(form: StandardForm, z: np.ndarray, slack: np.ndarray) -> np.ndarray:
-    """Return how far each column may move: its size, limited by the distance to its bounds."""
+    """Return how far each column may move: its magnitude, limited by the distance to its bounds."""
     scales = np.maximum(np.abs(z), 1e-3 * (float(np.abs(z).max(initial=0.0)) or 1.0))
     rows, columns = form.single_rows
     if rows.size:
@@ -108,7 +111,7 @@ def _scales_of_own_columns(form: StandardForm, scales: np.ndarray) -> np.ndarray
 def _distance_to_equations(
     form: StandardForm, slack: np.ndarray, error: np.ndarray, scales: np.ndarray
 ) -> float | None:
-    """Return eta, a proven bound on the scaled distance from z to a solution of all equations."""
+    """Bound the scaled distance from z to a solution of all equations; None if none is proven."""
     rows = np.flatnonzero(form.equalities)
     residuals = np.abs(slack[rows]) + error[rows]
     if not residuals.any():
@@ -129,7 +132,7 @@ def _distance_to_equations(
 
 
 def _lowest_eigenvalue_of_rows(rows: Any, norms: np.ndarray) -> float | None:
-    """Return a proven lower bound on the eigenvalues of R R', where R are the normalised rows."""
+    """Bound the eigenvalues of R R' from below (R: normalised rows); None if none is proven."""
     entries, size = int(np.diff(rows.indptr).max(initial=0)), norms.size
     if entries <= 1 and np.unique(rows.indices).size == rows.nnz:
         return 0.5  # R R' is the identity, up to rounding
@@ -144,7 +147,7 @@ def _lowest_eigenvalue_of_rows(rows: Any, norms: np.ndarray) -> float | None:
 
 
 def is_tight(form: StandardForm, z: np.ndarray) -> bool:
-    """Return whether z violates no row by more than `TIGHT` of its terms, or by rounding errors.
+    """Return whether z violates no row by more than `TIGHT` of its terms, or rounding errors.
 
     Terms of points far away count no more than `FAR` times the data: they could hide anything.
     """
@@ -175,7 +178,7 @@ def hidden_by_distance(form: StandardForm, z: np.ndarray, tol: float) -> float:
 
 
 def tightened(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
-    """Return a point near z that satisfies all rows tightly; None if none is found."""
+    """Return a point near z that violates no row (see is_tight); None if none is found."""
     if is_tight(form, z):
         return z
     near = _corrected(form, z)
@@ -201,7 +204,7 @@ def _in_small_box(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 
 
 def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
-    """Return a point near z after repeated least-squares corrections of violated rows."""
+    """Correct the violated rows of z by repeated least squares; None if that diverges."""
     units = units_at(form, z)
     for _ in range(CORRECTIONS):
         if is_tight(form, z):
@@ -210,7 +213,7 @@ def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
         moved = np.empty_like(slack)
         for block in form.blocks:
             moved[block.rows] = block.cone.inside(block.of(slack)).ravel()
-        # Rows that are nearly active should stay as they are.
+        # Include nearly active rows, so that a correction keeps their slack.
         active = (moved != slack) | (~form.curved & (np.abs(slack) <= ACTIVE * units.rows))
         rows = np.flatnonzero(form.together(active.astype(float)) > 0)
         weights = 1.0 / units.rows[rows]
@@ -264,7 +267,7 @@ def _candidates(
 
 
 def guessed_interior_point(form: StandardForm, z: np.ndarray) -> Inside | None:
-    """Return a least-squares guess of an interior point, or None if it is not inside all cones.
+    """Return a least-squares guess of an interior point; None if it is not inside all cones.
 
     Many problems have such a point, and least squares find it far sooner than a solver.
     """
@@ -286,10 +289,7 @@ def guessed_interior_point(form: StandardForm, z: np.ndarray) -> Inside | None:
 def interior_points(
     form: StandardForm, z: np.ndarray, level: float, budget: Budget
 ) -> Iterator[Inside]:
-    """Yield verified interior points, cheap searches first.
-
-    The second one costs at most `level`.
-    """
+    """Yield verified interior points: a guess, one of cost at most `level`, the deepest one."""
     scaling = Scaling.equilibrated(form)
     searches = (
         lambda: guessed_interior_point(form, z),
@@ -304,7 +304,7 @@ def interior_points(
 
 
 def any_interior_point(form: StandardForm) -> Inside | None:
-    """Return a point well inside all cones, or None."""
+    """Return the point deepest inside all cones, whatever it costs; None if none is found."""
     feasible = replace(form, q=np.zeros_like(form.q), P=None)
     at_zero = data_units(form)
     for scaling in (Scaling.equilibrated(feasible), Scaling.of(feasible, at_zero, 1.0)):
@@ -315,7 +315,7 @@ def any_interior_point(form: StandardForm) -> Inside | None:
 
 
 def is_surely_inside(form: StandardForm, inside: Inside) -> bool:
-    """Return whether a feasible point near `inside` surely has half of its margin in all cones."""
+    """Return whether surely a feasible point near `inside` keeps half of its margin."""
     margin = np.where(form.equalities, 0.0, 0.5 * inside.margin * inside.rows * form.interior())
     return change_to_feasible(form, inside.z, margin) is not None
 

@@ -32,7 +32,7 @@ from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 from convexfs.records import INFEASIBLE, PROVEN, REFUTED, UNDECIDED, Certificate
 
 CONTRADICTION = "multipliers that no feasible point allows (Farkas)"
-#: Multipliers below one of these shares of the largest are set to 0.
+#: Multipliers below this share of the largest are set to 0; the shares are tried in turn.
 NOISE = (0.0, 1e-9, 1e-6)
 #: Relative depths inside curved cones at which multipliers are searched for, and moved to.
 SEARCH_ROOMS, ROOMS = (0.0, 1e-3, 1e-1), (0.0, 1e-9, 1e-6)
@@ -52,7 +52,7 @@ def infeasible(problem: cp.Problem, tol: float, nodes: int, budget: Budget) -> C
 
 
 def certificate(tol: float, verdict: str, by: str = "", **fields: object) -> Certificate:
-    """Return a certificate of the claim that a problem is infeasible, with the given verdict."""
+    """Return a Certificate with `verdict` on the claim that a problem is infeasible."""
     gap = 0.0 if verdict == PROVEN else None
     return Certificate(
         0.0, None, None, gap, tol, CONTRADICTION,
@@ -75,7 +75,7 @@ def _integer_or_refuted(form: StandardForm, tol: float, nodes: int, budget: Budg
 
 
 def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
-    """Return whether some feasible point is verified."""
+    """Return whether a feasible point is found and verified; raise Stopped if time is up."""
     budget.check()
     if a_feasible_point(form) is not None:
         return True
@@ -87,7 +87,7 @@ def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
 
 
 def proof_of_infeasibility(form: StandardForm, budget: Budget) -> tuple[str, float] | None:
-    """Return how infeasibility of the continuous problem is proven, and up to which rounding error.
+    """Return how infeasibility (of the relaxation) is proven, up to which rounding; or None.
 
     Return None if no proof is found.
     """
@@ -114,7 +114,7 @@ def proof_of_infeasibility(form: StandardForm, budget: Budget) -> tuple[str, flo
 
 
 def _contradiction(form: StandardForm, y: np.ndarray, box: Box, budget: Budget) -> float | None:
-    """Return the rounding up to which y proves infeasibility: 0 if exact, None if no proof."""
+    """Return the rounding error up to which y proves infeasibility: 0 if exact; None if not."""
     nothing, origin = form.without_objective(), np.zeros(form.q.size)
     natural = natural_multipliers(form, origin, 1.0)
     best: float | None = None
@@ -136,7 +136,7 @@ def _contradiction(form: StandardForm, y: np.ndarray, box: Box, budget: Budget) 
 def _candidates(
     form: StandardForm, program: LinearProgram | None, budget: Budget
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield multipliers that may prove infeasibility."""
+    """Yield (source, multipliers) that may prove infeasibility, from HiGHS and Clarabel."""
     if program is not None:
         found = program.solve(presolve=False, seconds=budget.left)
         if found.ray is not None:

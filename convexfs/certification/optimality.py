@@ -52,19 +52,20 @@ from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 
 #: Costs of linear programs may change by this share of their terms (rounding of the data).
 ROUNDING = 2.0**-50
-#: Shares of the tolerance: margin that a bound should leave, and budget of corrections.
+#: Fractions of the tolerance: the gap that a proof aims at, and the loss allowed to corrections.
 ENOUGH, SPENT = 0.5, 0.1
 #: Multipliers of curved cones are moved inside their cones by this share of their size.
 ROOMS = (0.0, 1e-9, 1e-7)
 #: A candidate is abandoned after using this share of the remaining budget.
 ONE_CANDIDATE = 0.3
-#: Programs with more entries do not replace curved cones by half-spaces.
+#: Programs with more entries get no bound from linear cuts in place of curved cones.
 MOST_RELAXED = 200_000
-#: Programs with fewer entries are searched for an exact proof after one up to rounding.
+#: Flat programs with at most this many entries, if proven up to rounding, are tried for an exact
+#: proof.
 SMALL = 3000
 
 
-#: Marks that the search for an interior point failed.
+#: Value of `inside` after a failed search for an interior point.
 NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
 
 
@@ -119,11 +120,9 @@ class OptimalityProof:
         least = least_unit_of_objective(form, self.box.lower, self.box.upper)
         self.least_unit = min(self.unit, least)
 
-    # ---- the verdict's numbers -----------------------------------------------------------------
-
     @property
     def scale(self) -> float:
-        """Return the scale that gaps are divided by in a proof.
+        """Return the number that gaps are divided by in a proof: objective or terms, not near 0.
 
         Terms that cancel, as those of (x - 1000)^2 written out, would hide a gap.
         """
@@ -133,19 +132,19 @@ class OptimalityProof:
 
     @property
     def scale_of_terms(self) -> float:
-        """Return the scale of errors in a reported objective: the size of its terms."""
+        """Return the size of the objective's terms, by which reported errors are divided."""
         if self.fixed_scale is not None:
             return self.fixed_scale
         return proof_scale(self._terms, self.least_unit, self.tol)
 
     @property
     def _terms(self) -> float:
-        """Return the size of the objective's terms, as far as it is known."""
+        """Return the least size of the objective's terms at points seen; else the claimed cost."""
         return self._least_scale if np.isfinite(self._least_scale) else abs(self.cost)
 
     @property
     def coarse_scale(self) -> float:
-        """Return the scale of gaps in a refutation: the terms, or near 0 the data's unit."""
+        """Return the number that gaps are divided by in a refutation; near 0, the data's unit."""
         if self.fixed_scale is not None:
             return self.fixed_scale
         terms = max(self.scale, self._terms)
@@ -157,7 +156,7 @@ class OptimalityProof:
 
     @property
     def proven(self) -> bool:
-        """Return whether no feasible point is cheaper and some feasible point is as cheap."""
+        """Return whether, up to `tol`, no feasible point is cheaper and one is as cheap."""
         margin = self.tol * self.scale
         good = self.cost - margin <= self.best.value and self.above.value <= self.cost + margin
         return good and self.attained and self.best.rounding <= self.rounding
@@ -169,7 +168,7 @@ class OptimalityProof:
 
     @property
     def too_cheap(self) -> bool:
-        """Return whether the claimed cost is lower than that of every feasible point."""
+        """Return whether every feasible point surely costs more than the claimed cost."""
         return self.above.value > self.cost + self.tol * self.coarse_scale
 
     @property
@@ -180,15 +179,13 @@ class OptimalityProof:
 
     @property
     def radius(self) -> float:
-        """Return the radius within which unbounded columns must lie for the proof to hold."""
+        """Return how far unbounded columns may be from the point for the proof to hold."""
         if self.last is None:
             return 0.0
         return radius_of(self.last[0], self.cost - self.tol * self.scale, self.cut)
 
-    # ---- the search ----------------------------------------------------------------------------
-
     def run(self, given: Iterable[Candidate], search: bool = True) -> None:
-        """Try the box alone, then the given multipliers, then multipliers found by search."""
+        """Search for the proof: by bounds, by the given multipliers, then by others if `search`."""
         if self.known.all():
             self._measure(self.point)
         given = [self._reduced(candidate) for candidate in given]
@@ -196,7 +193,7 @@ class OptimalityProof:
         seen = self.flat and bool(self.box.bounded.all())
         if seen and self._proven_at_once(given):
             return
-        # Only points that are not clearly more expensive matter.
+        # Points that are clearly more expensive are cut off.
         self.limit = self.cost + self.tol * self.coarse_scale
         self.cut = implied_box(self.form, self.limit, self.box)
         if self.cut.empty:
@@ -212,7 +209,7 @@ class OptimalityProof:
             self.stopped = True
 
     def _proven_at_once(self, given: list[Candidate]) -> bool:
-        """Return whether the given multipliers prove the claim as they are (the usual case)."""
+        """Store the bounds of the given multipliers, uncorrected; return whether they suffice."""
         for candidate in given:
             y = self.form.into_dual(np.nan_to_num(candidate.y))
             at = lagrangian(self.form, y, candidate.z, self.box)
@@ -247,7 +244,7 @@ class OptimalityProof:
                 upgrade = True
 
     def _multipliers(self) -> Iterator[Candidate]:
-        """Yield multipliers that are searched for."""
+        """Yield candidate multipliers of a MultiplierSearch."""
         search = MultiplierSearch(
             self.form, self.point, self.cut, self.tol, lambda: self.scale, self.budget
         )
@@ -261,7 +258,7 @@ class OptimalityProof:
         return replace(candidate, z=candidate.z[left.columns], y=candidate.y[left.rows])
 
     def _measure(self, z: np.ndarray) -> None:
-        """Update the size of the objective's terms: the least over the claimed point and z.
+        """Lower the recorded size of the objective's terms to that at z, if smaller.
 
         Terms of a claimed point far away may cancel, and would hide any gap.
         """
@@ -270,7 +267,7 @@ class OptimalityProof:
             self._least_scale = min(self._least_scale, terms)
 
     def _see(self, z: np.ndarray) -> None:
-        """Record a point: its terms, whether it is feasible, and whether it is cheap enough.
+        """Record the point z if it is cheaper than claimed, or feasible and as cheap (`attained`).
 
         Flat programs have a feasible point near one that is nearly feasible. Curved ones may
         have none that is as cheap, so that a feasible point must be verified.
@@ -284,14 +281,14 @@ class OptimalityProof:
             self.attained = near is not None and self._is_feasible(near)
 
     def _is_feasible(self, z: np.ndarray) -> bool:
-        """Return whether z is feasible and costs no more than the claimed cost."""
+        """Return whether a feasible point near z costs no more than claimed; if flat, z counts."""
         change = 0.0 if self.flat else change_to_feasible(self.form, z)
         if change is None:
             return False
         return cost_at(self.form, z)[0] + change <= self.cost + self.tol * self.scale
 
     def _attain(self, z: np.ndarray) -> None:
-        """Prove that a feasible point near z costs nearly the same, if only that is missing."""
+        """Set `attained` if a feasible point near z is proven to cost no more, once a bound is."""
         if self.flat or self.attained or self.best.value < self.cost - self.tol * self.scale:
             return
         near = tightened(self.form, z)
@@ -313,7 +310,7 @@ class OptimalityProof:
         self._keep(Bound(at.value, at.y, "bounds of the variables alone"), self.cut)
 
     def _keep(self, bound: Bound, box: Box) -> None:
-        """Store a better bound: unperturbed data first, then the higher value.
+        """Store `bound` if better: first by whether it needs no rounding, then by its value.
 
         A bound among points of the cut box holds everywhere up to the limit, because all others
         cost more.
@@ -345,14 +342,14 @@ class OptimalityProof:
 
     @property
     def _bound_is_enough(self) -> bool:
-        """Return whether only a feasible point is missing for the proof."""
+        """Return whether an exact bound reaches the target: only a feasible point is missing."""
         return self.best.value >= self.target and self.best.rounding == 0
 
     def _correct(self, candidate: Candidate, dearer: bool, rooms: tuple[float, ...]) -> None:
-        """Try the candidate's multipliers, as they are and corrected."""
+        """Store the bounds that the candidate's multipliers prove, as they are and corrected."""
         scale = self.scale or 1.0
         natural = natural_multipliers(self.form, candidate.z, scale)
-        # Small programs get the effort of a proof for unperturbed data.
+        # For small programs, try to prove the bound without rounding the costs.
         rounding = ROUNDING if self.flat and self.form.A.nnz > SMALL else 0.0
         share = self.budget.share(ONE_CANDIDATE)
         for room in rooms:
@@ -373,7 +370,7 @@ class OptimalityProof:
                 break
 
     def _relax_cones(self, candidate: Candidate) -> None:
-        """Try linear cuts from the candidate's multipliers of curved cones."""
+        """Store the bound of a linear program with cuts from the candidate's multipliers."""
         if self.form.P is not None or self.form.A.nnz > MOST_RELAXED:
             return
         self.budget.check()
@@ -387,7 +384,7 @@ class OptimalityProof:
             self._keep(replace(relaxed, by=by), self.cut)
 
     def _exactly(self, candidate: Candidate) -> None:
-        """Verify the candidate's basis exactly, for the program or its tangent at the candidate."""
+        """Store the bound of the candidate's basis in rational arithmetic, if that is cheap."""
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return

@@ -23,7 +23,7 @@ from convexfs.certification.program.scaling import NEAR_ZERO, proof_scale, units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate, values_kept
 
-#: Random directions in which each variable is changed to estimate the objective's unit.
+#: Number of random changes of each variable that estimate the objective's unit.
 DIRECTIONS = 5
 
 
@@ -36,7 +36,7 @@ def quasiconvex_optimum(
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     least, typical = _changes_of_objective(problem, objective, sizes)
     scale = proof_scale(abs(objective), least, tol)
-    # Near 0, a clear improvement is measured in units of the data.
+    # If the objective is near 0, a refutation measures the improvement in units of the data.
     coarse = typical if abs(objective) < NEAR_ZERO * typical else abs(objective)
     off = abs(reported - objective) / (max(scale, coarse) or 1.0)
     made = Certificate(
@@ -66,7 +66,7 @@ def quasiconvex_optimum(
 
 
 def _sizes(problem: cp.Problem) -> dict[int, Any]:
-    """Return the variables' units by id: from the constraints if possible, else their own sizes."""
+    """Return units of the variables by id: from the constraints if DCP, else their magnitude."""
     sizes: dict[int, Any] = {
         each.id: np.abs(value_of(each)).max(initial=0.0) for each in problem.variables()
     }
@@ -80,7 +80,7 @@ def _sizes(problem: cp.Problem) -> dict[int, Any]:
 def _changes_of_objective(
     problem: cp.Problem, objective: float, sizes: dict[int, Any]
 ) -> tuple[float, float]:
-    """Return the least and the typical change of the objective when variables change by a unit.
+    """Return the least and the median change of the objective when a variable changes by a unit.
 
     Of several changes the least is for proofs, and the median for refutations: single ones may
     cancel, or come near a denominator of 0.
@@ -114,14 +114,11 @@ class _Levels:
         self.integral = isinstance(root, ceil | floor | length)
 
     def excludes(self, cost: float) -> bool:
-        """Return whether the objective's range excludes costs of at most `cost`."""
+        """Return whether `cost` is negative although the objective is known to be nonnegative."""
         return bool(self.data.param.is_nonneg() and cost < 0)
 
     def at(self, cost: float) -> cp.Problem | None:
-        """Return the feasibility problem for costs up to `cost`.
-
-        Return None if it is trivially infeasible.
-        """
+        """Return the problem to find a point of cost <= `cost`; None if trivially infeasible."""
         level = self.data.param
         level.value = min(cost, 0.0) if level.is_nonpos() else cost
         rows = [*self.problem.constraints, *(make() for make in self.problem._lazy_constraints)]
@@ -133,7 +130,7 @@ class _Levels:
 def level_is_infeasible(
     problem: cp.Problem, cost: float, budget: Budget, strictly: bool = False
 ) -> bool:
-    """Return whether surely no feasible point costs at most `cost`, or less if `strictly`."""
+    """Return whether surely no feasible point costs <= `cost` (< `cost` if `strictly`)."""
     levels = _Levels(problem)
     if levels.excludes(np.nextafter(cost, -np.inf) if strictly else cost):
         return True
@@ -147,7 +144,7 @@ def level_is_infeasible(
 
 
 def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> Certificate:
-    """Verify the claim that the stated constraints of a quasi-convex problem are infeasible."""
+    """Return the certificate of the claim that a quasi-convex problem is infeasible."""
     constraints = cp.Problem(cp.Minimize(0), problem.constraints)
     try:
         if constraints.is_dcp() and constraints.variables():
@@ -160,7 +157,7 @@ def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> C
 
 
 def _better_point(problem: cp.Problem, cost: float) -> float | None:
-    """Return the objective of a feasible point that costs less than `cost`, or None."""
+    """Return the objective of a feasible point found to cost less than `cost`, or None."""
     with values_kept(problem.variables()):
         return _solved_below(problem, cost)
 

@@ -26,7 +26,7 @@ RAY = "a feasible point and a ray"
 
 
 def unbounded(problem: cp.Problem, tol: float, budget: Budget) -> Certificate:
-    """Verify the claim that the objective of `problem` is unbounded."""
+    """Return the certificate of the claim that the objective of `problem` is unbounded."""
     if not problem.is_dcp() and not problem.is_dgp():
         return _certificate(tol, UNDECIDED, "unbounded quasi-convex problems are not verified")
     convex = ConvexForm.of(problem)
@@ -67,7 +67,7 @@ def _certificate(tol: float, verdict: str, reason: str = "", **fields: object) -
 
 
 def _rays(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
-    """Yield candidate rays: as found, and rounded to simple numbers."""
+    """Yield candidate rays along which the cost falls: as found, and rounded."""
     for inside in (True, False):
         ray = cheaper_direction(form, Scaling.equilibrated(form), inside, budget.left)
         if ray is None:
@@ -89,7 +89,7 @@ def _is_ray(form: StandardForm, ray: np.ndarray) -> bool:
 
 
 def _lower_bound(form: StandardForm, tol: float, budget: Budget) -> float | None:
-    """Return a proven bound on the optimum, without the constant; None if there is none."""
+    """Return a proven lower bound of costs without the constant; None if none is found."""
     nowhere = np.zeros(form.q.size)
     size = unit_of_objective(form) or 1.0
     for cost in (-1e3 * size, -1e6 * size, -1e12 * size):

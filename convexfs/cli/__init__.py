@@ -26,7 +26,7 @@ import convexfs
 from convexfs.cli.terminal import WIDTH, first_sentence
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 
-#: Module of each command; its options are defined there too.
+#: Module and function of each command; its options are defined in the same module.
 COMMANDS = {
     "guide": "convexfs.cli.guide:guide",
     "list": "convexfs.cli.list:list_all",
@@ -44,7 +44,7 @@ COMMANDS = {
     "archive": "convexfs.cli.report:archive",
 }
 
-#: Commands of earlier versions, and their replacements.
+#: Commands of earlier versions, with a message on what replaces them.
 FORMER = {"reproduce": "the papers' experiments left the package: run python scripts/reproduce.py"}
 
 _EPILOG = """\
@@ -54,12 +54,12 @@ start here:
   convexfs COMMAND --help                    options and examples of a command
   convexfs guide                             pages of the guide"""
 
-#: Errors of writing to standard output, such as a full disk.
+#: Error numbers that writing to standard output may raise, such as for a full disk.
 _WRITING = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EAGAIN}
 
 
 def main(argv: Sequence[str] | None = None, loaded: Callable[[], None] | None = None) -> int:
-    """Run one command and return its exit code.
+    """Run the command line, print errors as one line, and return the exit code.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
 
 
 def _check_command(word: str) -> None:
-    """Raise if a word is not a command, and suggest the nearest command."""
+    """Raise InputError if a word is no command, suggesting the nearest; options are allowed."""
     if not word.startswith("-") and word not in COMMANDS:
         raise InputError(f"unknown command {word!r}: {did_you_mean(word, COMMANDS)}")
 
 
 def _damaged_cache(error: Exception) -> str | None:
-    """Return the numba cache folder that an error comes from, or None."""
+    """Return the folder of numba's cache if an error arose from reading it, else None."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename.endswith(os.path.join("numba", "core", "caching.py")):
             folder = getattr(frame.f_locals.get("self"), "_cache_path", None)
@@ -141,7 +141,7 @@ def _damaged_cache(error: Exception) -> str | None:
 
 
 def _reading_within(limit: str | None) -> AbstractContextManager[None]:
-    """Apply ``--read-limit`` to all readers, including those of problem files."""
+    """Return a context in which all readers have the memory limit of ``--read-limit``, if given."""
     if limit is None:
         return nullcontext()
     from convexfs.data.readers.memory_limit import default_limit
@@ -151,7 +151,7 @@ def _reading_within(limit: str | None) -> AbstractContextManager[None]:
 
 def _system_trouble(error: OSError) -> str:
     reason = error.strerror or str(error)
-    # Files are opened by name, so this is standard output.
+    # An error without file name is one of standard output, because files are opened by name.
     if error.filename is None and error.errno in _WRITING:
         _drop_output()
         return f"standard output cannot be written ({reason})"
@@ -175,9 +175,9 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser that reports a bad line like every other error."""
+    """Argument parser that reports bad options in one line, with the nearest option."""
 
-    #: The parser of the current command, which has its options.
+    #: The parser of the command on the line, which knows its options.
     of_command: argparse.ArgumentParser | None = None
 
     def error(self, message: str) -> Any:
@@ -195,7 +195,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """Build the parser of all commands, with the options of the requested one."""
+    """Return the parser of all commands; only the requested one is imported, with its options."""
     parser = _Parser(
         prog="convexfs",
         description="Select features with local-learning methods. Each method is a convex problem\n"

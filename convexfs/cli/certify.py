@@ -28,9 +28,10 @@ from convexfs.errors import (
 if TYPE_CHECKING:
     from convexfs.batch.recertify import Recertified
 
-#: Memory per byte of a solution file while it is read.
+#: Estimated bytes of memory to read one byte of a solution file.
 _PARSED = 40
-#: Exit codes by verdict, most severe first; a run exits with the first that occurs.
+#: Exit code by verdict (refuted, undecided, proven), most severe first; a run exits with the first
+#: that occurs.
 _EXIT = {False: 1, None: 3, True: 0}
 _NOT_CERTIFIED = "not certified"
 
@@ -97,7 +98,7 @@ def add_certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield the problems of a file, each with a name."""
+    """Yield (name, cvxpy problem): the variable ``problem``, or one per data and grid point."""
     if path.suffix == ".py" and _assigns_problem(path):
         yield path.name, _own_problem(path)
         return
@@ -113,7 +114,7 @@ def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str,
 
 
 def _assigns_problem(path: Path) -> bool:
-    """Return whether a file assigns a variable called ``problem``."""
+    """Return whether a Python file assigns a variable called ``problem`` at top level."""
     check_regular_file(path)
     try:
         tree = ast.parse(path.read_bytes())
@@ -141,7 +142,7 @@ def _own_problem(path: Path) -> Any:
 
 
 def read_solution(path: Path) -> dict[str, Any]:
-    """Read values by name from a .json, .npz or .csv file."""
+    """Read a solution's values by variable name from a .json, .npz or .csv file."""
     readers = {".json": _from_json, ".npz": _from_npz, ".csv": _from_csv}
     if path.suffix not in readers:
         raise InputError(f"{path}: give the solution as {', '.join(readers)}")
@@ -153,7 +154,7 @@ def read_solution(path: Path) -> dict[str, Any]:
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error})") from None
-    # json, csv, zipfile and numpy raise these for invalid bytes.
+    # json, csv, zipfile and numpy raise many classes of errors for invalid bytes.
     except Exception as error:
         said = " ".join(str(error).split())
         raise InputError(f"{path} holds no values by name: {said}") from None
@@ -187,7 +188,7 @@ def _from_csv(path: Path) -> dict[str, Any]:
 
 
 def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of the problem's variables; raise for unknown names."""
+    """Return `values` unchanged; raise InputError if a name is no variable of the problem."""
     from convexfs.errors import did_you_mean
     from convexfs.records import symbols
 
@@ -199,7 +200,7 @@ def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(certificate: Any) -> dict[str, Any]:
-    """Return all fields as JSON values, with NaN and infinity as text."""
+    """Return a certificate's fields as JSON values, with NaN and infinity as text."""
     import math
 
     return {
@@ -235,7 +236,7 @@ def _verdict(task: "Recertified") -> str:
 
 
 def _line(task: "Recertified") -> str:
-    """Describe the new verdict on a stored solution, and the stored one if it differs."""
+    """Return a line with the new verdict on a stored solution, and the old one if it differs."""
     from convexfs.records import VERDICTS
 
     if task.certificate is None:
@@ -249,7 +250,7 @@ def _line(task: "Recertified") -> str:
 
 
 def _renew(folder: Path, older: list["Recertified"]) -> None:
-    """Replace stored verdicts that an older version made."""
+    """Store the new verdicts in place of those that an older version made, and print how many."""
     from convexfs.batch.recertify import renew
 
     if not older:

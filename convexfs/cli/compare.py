@@ -100,7 +100,7 @@ def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None])
 
 
 def _environments(words: Iterable[str] | None) -> dict[str, str]:
-    """Return the Python interpreters given as NAME=PYTHON."""
+    """Parse NAME=PYTHON words of ``--env``; return interpreters by name."""
     found = {}
     for word in words or []:
         name, equals, python = word.partition("=")
@@ -111,7 +111,7 @@ def _environments(words: Iterable[str] | None) -> dict[str, str]:
 
 
 def _public_files(arguments: argparse.Namespace) -> list[Path]:
-    """Return the files of the public sets named by --set."""
+    """Return the files of the public sets that words of ``--set`` without "=" name."""
     from convexfs.study.public_sets import files_of
 
     names = [word for word in arguments.own or [] if "=" not in word]
@@ -123,7 +123,7 @@ def _public_files(arguments: argparse.Namespace) -> list[Path]:
     return files_of(names, arguments.instances, arguments.sample, arguments.seed or 0)
 
 
-#: Options that an archive defines, with their default values.
+#: Options that ``--from`` excludes, because an archive defines them, with their defaults.
 _OF_A_PLAN = {
     "files": [], "solvers": None, "tol": None, "no_default": False, "tolerances": None,
     "own": None, "instances": None, "sample": None, "warm": False, "direct": False, "repeats": None,
@@ -132,7 +132,7 @@ _OF_A_PLAN = {
 
 
 def _repeat(console: Console, arguments: argparse.Namespace) -> int:
-    """Repeat a comparison from its archive, and print the differences."""
+    """Repeat a comparison from its archive and print the differences; return the exit code."""
     from convexfs.study import rerun
     from convexfs.study.compare import find_environments
 
@@ -153,11 +153,11 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
         done = rerun.repeat(contents, arguments.out, watch=watch, **limits)
     keys = frozenset(key for progress in done for key in progress.keys)
     shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
-    _say_differences(shown, contents, arguments.out, keys, arguments.verbose)
+    _print_differences(shown, contents, arguments.out, keys, arguments.verbose)
     return 0
 
 
-def _say_differences(
+def _print_differences(
     console: Console, contents: "Contents", out: Path, keys: frozenset[str], verbose: bool
 ) -> None:
     from convexfs.batch.store.store import Store
@@ -250,7 +250,7 @@ def _accuracies(text: str) -> list[float]:
 
 
 def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return every combination of the options of each solver."""
+    """Parse ``--set SOLVER.OPTION=V,V``; return, by solver, all combinations as option dicts."""
     given: dict[str, list[list[tuple[str, Any]]]] = {}
     for word in words:
         found = re.fullmatch(r"(\w+)\.([\w./ -]+)=(.+)", word)
@@ -265,7 +265,7 @@ def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _value(text: str) -> Any:
-    """Parse a number, true, false or null; return other texts unchanged."""
+    """Parse a text as JSON (number, true, false, null); return other texts unchanged."""
     try:
         return json.loads(text)
     except ValueError:
@@ -273,7 +273,7 @@ def _value(text: str) -> Any:
 
 
 def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return options as a nested dict; dots in names separate the levels."""
+    """Return (name, value) options as a nested dict; dots in names separate the levels."""
     options: dict[str, Any] = {}
     for name, value in chosen:
         *outer, last = name.split(".")

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from convexfs.study.columns import Column
     from convexfs.study.outcome_rules import Frame
 
-#: Width of the brief output, and of all tables without a terminal.
+#: Width in columns, if there is no terminal: of the brief output, and of all tables.
 NARROW, WIDE = 80, 180
-#: Most failure reasons at the end.
+#: Most failure reasons that are listed at the end.
 SHOWN_FAILURES = 10
-#: Most rows of the brief table.
+#: Most solvers in the brief table.
 SHOWN_SOLVERS = 20
 #: Suffixes of the columns with the ends of an interval.
 ENDS = ("_low", "_high")
-#: Columns of the brief table, some with shorter headings.
+#: Columns of the brief table, with shorter headings for some ("": the usual one).
 BRIEF = {
     "solver": "", "tried": "", "solved": "", "undecided": "undec.", "wrong_claims": "wrong",
     "failed": "", "timeouts": "late", "seconds": "", "times_best": "",
@@ -33,7 +33,7 @@ BRIEF = {
 def print_comparison(
     folder: Path, keys: frozenset[str], shift: float | None, verbose: bool
 ) -> Console:
-    """Print how the tasks of one command ended; the folder may hold other tasks too.
+    """Print how the tasks `keys` of a folder ended; return the console for further output.
 
     The console is returned so that the caller can print more.
     """
@@ -73,7 +73,7 @@ def print_comparison(
 
 
 def headline(rows: "Frame") -> str:
-    """Return the counts of all outcomes as a sentence."""
+    """Return a sentence that counts the outcomes, and names solvers with wrong claims."""
     from convexfs.records import TIMEOUT
     from convexfs.study.outcome_rules import WRONG
     from convexfs.study.outcomes import counts
@@ -93,7 +93,7 @@ def headline(rows: "Frame") -> str:
 
 
 def published_line(rows: "Frame") -> str:
-    """Return how many solved tasks agree with published results of public instances."""
+    """Return a sentence on how many solved tasks agree with published results."""
     from convexfs.study.outcome_rules import SOLVED
     from convexfs.study.published import contradicts
 
@@ -114,7 +114,7 @@ def _print_points(console: Console, by_point: "Frame") -> None:
 
 
 def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
-    """Print one table for the smallest tolerance, and the fastest solver of every class."""
+    """Print a table of solvers at the smallest tolerance, and each class's fastest solver."""
     from convexfs.study import columns, summary
 
     table: Frame = summary.summary(rows, shift)
@@ -142,14 +142,14 @@ def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
 
 
 def _finest(rows: "Frame", settings: list[str]) -> str:
-    """Return the settings with the smallest tolerance; the first if none has one."""
+    """Return the label in `settings` with the smallest tolerance; the first if none has one."""
     tried = rows[rows["settings"].isin(settings)]
     least = tried.groupby("settings", sort=False)["tol"].min()
     return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"
 
 
 def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
-    """Yield one line per class with its fastest solver and the lead."""
+    """Yield lines of one paragraph that names each class's fastest solver and its lead."""
     own = leaders[(leaders["settings"] == settings) & (leaders["scope"] == "all")]
     words = []
     for row in own.to_dict("records"):
@@ -173,7 +173,7 @@ def _print_all(console: Console, rows: "Frame", shift: float) -> None:
     show(
         f"Verdict; means are shifted by {shift:g} s", summary.summary(rows, shift), columns.SUMMARY
     )
-    show("Options of each solver", summary.solver_options_table(rows), columns.TOLD)
+    show("Options of each solver", summary.solver_options_table(rows), columns.SOLVER_OPTIONS)
     leaders, claims = summary.leaders(rows, shift), summary.wrong_claims(rows)
     if len(leaders):
         show("Fastest and most accurate solver of each class", leaders, columns.LEADERS)
@@ -203,7 +203,7 @@ def _print_fitting(console: Console, table: Table) -> None:
 
 
 def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
-    """Return a table of the terminal's columns, with intervals beside their numbers."""
+    """Return a rich table of the columns for the terminal, with intervals beside the numbers."""
     from convexfs.study.columns import On
 
     shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]

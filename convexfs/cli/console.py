@@ -9,12 +9,12 @@ from rich.segment import Segment
 
 from convexfs.cli.terminal import lines
 
-#: ASCII replacements of our symbols.
+#: ASCII replacements of our symbols, for terminals without Unicode.
 _ASCII = str.maketrans({"█": "#", "…": ".", "×": "x", "·": "-"})
 
 
 class Console(rich.console.Console):
-    """rich's console with control characters removed from all text.
+    """rich's console that replaces control characters in all text by visible ones.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Console(rich.console.Console):
         self.plain = self.options.ascii_only
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """Return segments of text without control characters; rich's own control codes stay."""
+        """Yield rich's segments with control characters of texts replaced; rich's own stay."""
         for text, style, control in super().render(renderable, options):
             if control is None:
                 text = lines(text)

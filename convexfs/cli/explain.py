@@ -17,7 +17,7 @@ from convexfs.cli.terminal import write
 from convexfs.errors import ConvexfsError, InputError, check_regular_file
 from convexfs.records import UNDECIDED
 
-#: Exit code of an explanation that is not proven.
+#: Exit code if nothing was proven.
 _UNDECIDED = 3
 
 
@@ -77,7 +77,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _problem(path: Path, data: Path | None) -> tuple[str, Any, Mapping[int, str]]:
-    """Return the first problem of a file, its name, and the source lines of its constraints."""
+    """Return name, first problem of a file, and source lines of its constraints by id."""
     from convexfs.diagnosis.naming import recorded_lines
     from convexfs.formats import ending, read_problem
 
@@ -90,7 +90,7 @@ def _problem(path: Path, data: Path | None) -> tuple[str, Any, Mapping[int, str]
 
 
 def _run_folder(arguments: argparse.Namespace) -> int:
-    """Explain every failed task of a run in one line."""
+    """Print a one-line explanation of every failed task of a run; return the exit code."""
     from convexfs.batch.recertify import failed_problems
     from convexfs.diagnosis.explain import explain as explained
 

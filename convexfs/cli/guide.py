@@ -18,16 +18,16 @@ from convexfs.cli.terminal import write
 from convexfs.errors import InputError, did_you_mean
 
 FOLDER = Path(convexfs.__file__).parent / "guide"
-#: Reading order of the first pages; the others follow by name.
+#: Topics of the first pages in reading order; the others follow by name.
 _FIRST = (
     "table", "data", "selection", "methods", "change", "certificates", "explain", "solvers",
     "studies", "batches", "clusters", "install", "faq", "coming-from", "glossary",
 )  # fmt: skip
-#: Width of a line that is easy to read.
+#: Largest width of printed pages, in columns.
 _WIDTH = 96
-#: A link to another page; the groups are its text and topic.
+#: Pattern of a Markdown link to another page; the groups are its text and topic.
 _LINK = re.compile(r"\[([^\]]*)\]\(([\w-]+)\.md(?:#[^)]*)?\)")
-#: TeX commands with a Unicode or plain-text equivalent, longer names first.
+#: TeX commands and their plain-text equivalents, in order of replacement.
 _PLAIN = {
     r"\left": "", r"\right": "", r"\lambda": "λ", r"\theta": "θ", r"\sigma": "σ", r"\Sigma": "Σ",
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\tau": "τ", r"\tilde ": "", r"\bar ": "",
@@ -40,7 +40,7 @@ _PLAIN = {
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the guide.
+    """A Markdown page of the guide: path, title, first sentence and text.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Page:
 
 
 def pages(folder: Path = FOLDER) -> dict[str, Page]:
-    """Return all pages of a folder by topic, in reading order."""
+    """Return the guide's pages in a folder by topic, in reading order."""
     found = {path.stem: _read(path) for path in folder.glob("*.md")}
     rest = sorted(found.keys() - set(_FIRST))
     return {topic: found[topic] for topic in (*_FIRST, *rest) if topic in found}
@@ -99,7 +99,7 @@ def _show(page: Page) -> None:
     from convexfs.cli.console import Console
 
     class Table(TableElement):
-        """A table that breaks no word if all of them fit, and cuts none."""
+        """A Markdown table that breaks no word if the words fit, and never cuts text."""
 
         def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
             for part in super().__rich_console__(console, options):
@@ -118,7 +118,7 @@ def _show(page: Page) -> None:
 
 
 def _column_widths(columns: list[list[str]], width: int) -> list[int | None]:
-    """Return column widths that break no word; None for all if rich has to choose them."""
+    """Return column widths that break no word; None for each if the words do not fit."""
     least = [max(len(word) for text in each for word in ["", *text.split()]) for each in columns]
     wanted = [max(map(len, each)) for each in columns]
     room = width - sum(least) - 2 * len(columns)
@@ -130,7 +130,7 @@ def _column_widths(columns: list[list[str]], width: int) -> list[int | None]:
 
 
 def _for_terminal(page: Page) -> str:
-    """Return the page with formulas as text, pictures as file names, and links at the end."""
+    """Return a page's Markdown with TeX as text, images as paths, and linked pages at the end."""
     text = re.sub(r"\$\$(.*?)\$\$", lambda tex: f"    {_plain(tex[1])}", page.text, flags=re.S)
     home = page.path.parent
     text = re.sub(r"!\[(.*?)\]\((.*?)\)", lambda image: f"*{image[1]}: {home / image[2]}*", text)
@@ -141,7 +141,7 @@ def _for_terminal(page: Page) -> str:
 
 
 def _plain(tex: str) -> str:
-    r"""Convert a formula to one line of text.
+    r"""Convert a TeX formula to one line of text.
 
     >>> _plain(r"\max_w w^T z \quad\text{subject to}\quad \|w\|_2 \le 1")
     'max_w wᵀ z   subject to   ‖w‖_2 ≤ 1'

@@ -98,7 +98,7 @@ def _classes(row: Any) -> str:
 
 
 def _entry(name: str, text: str, indent: int) -> None:
-    """Print a name with its description beside it, wrapped."""
+    """Print a name and, beside it, its description in wrapped lines."""
     wrap = textwrap.TextWrapper(WIDTH - indent, break_on_hyphens=False).wrap
     wrapped = [line for part in text.splitlines() for line in wrap(part)]
     write(f"{name + ' ':{indent}}" + f"\n{'':{indent}}".join(wrapped))

@@ -19,7 +19,7 @@ SEED_HELP = "seed of every random choice [0]"
 
 
 def add_examples(parser: argparse.ArgumentParser, *lines: str, topic: str = "") -> None:
-    """Add example commands and the guide's page below the options of a command."""
+    """Set the parser's epilog: example commands, and the guide's page on the topic."""
     told = ["examples:", *(f"  convexfs {line}" for line in lines)]
     if topic:
         told += ["", f"More: convexfs guide {topic}"]
@@ -27,7 +27,7 @@ def add_examples(parser: argparse.ArgumentParser, *lines: str, topic: str = "") 
 
 
 def add_data_options(group: Any) -> None:
-    """Add the options for the data folder and for the memory limit of reading."""
+    """Add the options ``--data`` and ``--read-limit``."""
     group.add_argument("--data", type=Path, metavar="DIR",
         help="folder that data:NAME refers to [CONVEXFS_DATA]")  # fmt: skip
     group.add_argument("--read-limit", metavar="SIZE",
@@ -40,13 +40,13 @@ def add_json_option(group: Any) -> None:
 
 
 def add_problem_files_option(group: Any) -> None:
-    """Add the option that names the problem files of a stored run."""
+    """Add the option ``--problem``, which names the problem files of a stored run."""
     group.add_argument("--problem", action="append", default=[], metavar="FILE",
         help="if DIR is given: a problem file of the run; repeat it for more")  # fmt: skip
 
 
 def add_reading_options(group: Any) -> None:
-    """Add the options of reading a file."""
+    """Add the options of reading a data file, such as ``--sep`` and ``--impute``."""
     add = group.add_argument
     for name, option in WORDS.items():
         told: dict[str, Any] = {"help": option.metadata["help"]}
@@ -65,7 +65,7 @@ def add_reading_options(group: Any) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """Split names at commas; names that contain a comma are quoted as in csv."""
+    """Split an option's text at commas into names; raise argparse's error if it is malformed."""
     try:
         return listed(text)
     except csv.Error as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from convexfs.cli.options import SHIFT_HELP, add_examples
 from convexfs.cli.terminal import write
 
-#: Formats of figure files, and their names.
+#: Formats of figure files: option and name in its help.
 PICTURES = {"png": "PNG", "svg": "SVG", "pdf": "PDF"}
 
 

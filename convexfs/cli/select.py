@@ -27,9 +27,9 @@ if TYPE_CHECKING:  # Reading, fitting and testing is imported after the command 
     from convexfs.selection.result import Selection
     from convexfs.selection.rules import SelectionRule
 
-#: Selection rules, one option each.
+#: Selection rules, each an option of the same name.
 RULES = ("fdr", "fwer", "curve", "stability", "knockoffs")
-#: File endings of tables.
+#: Suffixes of table files, which can be read before the slow imports.
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 #: Largest seed of scikit-learn's random states.
 LARGEST_SEED = 2**32 - 1
@@ -48,36 +48,38 @@ def select(arguments: argparse.Namespace) -> int:
     if arguments.method is None:
         arguments.method = default_method(rule)
         home = estimator_homes().get(arguments.method)
-    # A short command line is checked quickly, so a bad cell in a table is reported before the slow
-    # imports.
+    # A short command line needs no further checks: read the table now, so that a bad cell is
+    # reported before the slow imports.
     data = None
     if _is_short(arguments, rule) and arguments.source.lower().endswith(TABLES):
         data = _read(arguments, sides, table_needs(arguments.method, arguments.target_kind))
 
     from convexfs.selection.fit_by_name import prepare_fit, reading_for
 
-    judge = _judge(arguments, rule)
+    chosen = _selection_rule(arguments, rule)
     mixed = home is not None and arguments.method in home.takes_missing
-    settings |= _about_missing(arguments, judge, mixed)
+    settings |= _about_missing(arguments, chosen, mixed)
     shows_progress = home is not None and home.shows_progress
     if shows_progress:
         settings.setdefault("verbose", 1)
-    fit = prepare_fit(arguments.method, settings, judge)
+    fit = prepare_fit(arguments.method, settings, chosen)
     kind = CLASSES if home is None or arguments.per_class else home.target
     if arguments.per_class:
         from convexfs.selection.class_markers import check_markers
 
-        check_markers(arguments.method, judge.rule)
+        check_markers(arguments.method, chosen.rule)
     if data is None:
-        needs = reading_for(arguments.method, judge, arguments.target_kind)
+        needs = reading_for(arguments.method, chosen, arguments.target_kind)
         data = _read(arguments, sides, needs)
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
-    _say(f"{data.name}: {sentence}" for sentence in told)
+    _print_notes(f"{data.name}: {sentence}" for sentence in told)
     require_kind(data.name, data.numeric, kind)
-    _say(f"{path} is there already, and will be replaced" for path in existing_outputs(arguments))
-    judge = _with_sides(judge, arguments, data)
+    _print_notes(
+        f"{path} is there already, and will be replaced" for path in existing_outputs(arguments)
+    )
+    chosen = _with_sides(chosen, arguments, data)
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
-        selection = _selected(arguments, fit, settings, data, replace(judge, tell=tell))
+        selection = _selected(arguments, fit, settings, data, replace(chosen, tell=tell))
     _write(arguments, data, selection)
     _print(arguments, data, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
@@ -89,7 +91,7 @@ def select(arguments: argparse.Namespace) -> int:
 
 
 def _is_short(arguments: argparse.Namespace, rule: str) -> bool:
-    """Return whether a line has no option that only methods, rules and tests can check."""
+    """Return whether the command line has no option that needs imports to be checked."""
     options = [arguments.set, arguments.missing, arguments.permutations, arguments.per_class]
     return rule in ("", "top") and arguments.solver == "auto" and not any(options)
 
@@ -106,16 +108,16 @@ def _read(arguments: argparse.Namespace, sides: list[str], needs: dict[str, Any]
 
 
 def _selected(
-    arguments: argparse.Namespace, fit: Any, settings: Any, data: "Dataset", judge: "SelectionRule"
+    arguments: argparse.Namespace, fit: Any, settings: Any, data: "Dataset", chosen: "SelectionRule"
 ) -> "Selection | ClassMarkers":
-    """Return the selection over all classes, or the markers of each class."""
+    """Return the selection over all classes or, with --per-class, the markers of each class."""
     from convexfs.selection.class_markers import select_markers
     from convexfs.selection.fit_by_name import fit_and_select
 
     line = shlex.join(["convexfs", *arguments.words])
     if arguments.per_class:
-        return select_markers(arguments.method, settings, data, judge, arguments.scale, line)
-    selection = fit_and_select(fit, data, judge, arguments.scale, line)
+        return select_markers(arguments.method, settings, data, chosen, arguments.scale, line)
+    selection = fit_and_select(fit, data, chosen, arguments.scale, line)
     return selection if arguments.report is None else selection.with_curve()
 
 
@@ -132,8 +134,8 @@ def _print(
         report(arguments, data, selection)
 
 
-def _say(sentences: Iterable[str]) -> None:
-    """Print notes on standard error, one line each."""
+def _print_notes(sentences: Iterable[str]) -> None:
+    """Print notes to the user on standard error, one line each."""
     for sentence in sentences:
         Console(stderr=True).print(Text(f"convexfs: {sentence}"), soft_wrap=True)
 
@@ -141,7 +143,7 @@ def _say(sentences: Iterable[str]) -> None:
 def _write(
     arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
 ) -> None:
-    """Write all requested files."""
+    """Write the files of --out, --ranking, --plot and --report, if requested."""
     from convexfs.data.writers import write_frame
     from convexfs.report.pictures import save
 
@@ -156,11 +158,11 @@ def _write(
 
 
 def _about_missing(
-    arguments: argparse.Namespace, judge: "SelectionRule", mixed: bool
+    arguments: argparse.Namespace, chosen: "SelectionRule", mixed: bool
 ) -> dict[str, Any]:
-    """Return the setting of --missing if the method and the rule accept missing values."""
+    """Return {"missing": value} if --missing is given; raise if method or rule takes none."""
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
-    who = arguments.method if not mixed else "" if judge.takes_missing else f"--{judge.rule}"
+    who = arguments.method if not mixed else "" if chosen.takes_missing else f"--{chosen.rule}"
     if asked and who:
         raise InputError(
             f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute replaces missing "
@@ -172,7 +174,7 @@ def _about_missing(
 def _write_columns(
     arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
 ) -> None:
-    """Write the selected columns; write nothing if no feature is selected."""
+    """Write the selected columns to --out, or warn if there are none; .h5ad: annotate a copy."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
         from convexfs.selection.annotation import write_annotated
@@ -190,7 +192,7 @@ def _write_columns(
 
 
 def _rule(arguments: argparse.Namespace) -> str:
-    """Return the name of the requested selection rule."""
+    """Return the name of the requested selection rule, "" if none; raise if two are given."""
     asked = [rule for rule in RULES if getattr(arguments, rule) not in (None, False)]
     if len(asked) > 1:
         told = " and ".join(f"--{rule}" for rule in asked)
@@ -201,8 +203,8 @@ def _rule(arguments: argparse.Namespace) -> str:
     return rule
 
 
-def _judge(arguments: argparse.Namespace, rule: str) -> "SelectionRule":
-    """Return the selection rule of the command line."""
+def _selection_rule(arguments: argparse.Namespace, rule: str) -> "SelectionRule":
+    """Return the SelectionRule that the command line asks for."""
     from convexfs.selection.rules import LEVELS, SelectionRule
 
     level = getattr(arguments, rule) if rule in LEVELS else None
@@ -213,7 +215,7 @@ def _judge(arguments: argparse.Namespace, rule: str) -> "SelectionRule":
 
 
 def _sides(arguments: argparse.Namespace) -> list[str]:
-    """Return the columns named by --groups and --blocks."""
+    """Return the columns of --groups and --blocks; raise if the rule does not use them."""
     named = [name for name in (arguments.groups, arguments.blocks) if name is not None]
     if named and (arguments.stability or arguments.knockoffs or arguments.top is not None):
         raise InputError("--groups and --blocks need a test: use --fdr, --fwer or --curve")
@@ -221,19 +223,19 @@ def _sides(arguments: argparse.Namespace) -> list[str]:
 
 
 def _with_sides(
-    judge: "SelectionRule", arguments: argparse.Namespace, data: "Dataset"
+    chosen: "SelectionRule", arguments: argparse.Namespace, data: "Dataset"
 ) -> "SelectionRule":
     found = {
         kind: data.training.aside[name]
         for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
         if name is not None
     }
-    return replace(judge, **found)
+    return replace(chosen, **found)
 
 
 @contextmanager
 def _shown_on_stderr(method: str, data: "Dataset") -> Iterator[Callable[[str], None]]:
-    """Show on a terminal what the command waits for; yield the function that updates it."""
+    """Show a status line on standard error in this block; yield a function that updates it."""
     from convexfs.kernels import announced
 
     console = Console(stderr=True)

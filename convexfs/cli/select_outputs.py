@@ -23,24 +23,24 @@ if TYPE_CHECKING:  # Paths are checked before the slow imports.
     from convexfs.selection.class_markers import ClassMarkers
     from convexfs.selection.result import Selection
 
-#: Width of a terminal, at which sentences are wrapped.
+#: Width in columns at which sentences are wrapped.
 WIDTH = 80
-#: Most rows of the table; the rest is counted.
+#: Most features in the printed table; the others are counted.
 SHOWN_WEIGHTS = 10
-#: Most markers of a class that a table names.
+#: Most markers of one class that the printed table names.
 SHOWN_MARKERS = 8
-#: Length of the longest bar; names of 24 characters then fit 80 columns.
+#: Characters of the longest bar; names of 24 characters then fit into 80 columns.
 LONGEST_BAR = 12
-#: Ending of AnnData files, into which weights can be written.
+#: Suffix of AnnData files, into which weights can be written.
 ANNOTATED = ".h5ad"
 #: Options that name an output file.
 WRITTEN = ("out", "ranking", "plot", "report")
-#: File endings of pages.
+#: Suffixes of HTML pages.
 PAGES = (".html", ".htm")
 
 
 def check_targets(arguments: argparse.Namespace) -> None:
-    """Check all output files.
+    """Raise InputError if an output file cannot be written or would overwrite another file.
 
     Raises
     ------
@@ -74,18 +74,18 @@ def check_targets(arguments: argparse.Namespace) -> None:
 
 
 def existing_outputs(arguments: argparse.Namespace) -> list[Path]:
-    """Return the output files that exist already."""
+    """Return the requested output files that exist already."""
     return [path for path in _wanted(arguments).values() if path.is_file()]
 
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the requested output files, by option."""
+    """Return the paths of requested output files by option name."""
     asked = {option: getattr(arguments, option) for option in WRITTEN}
     return {option: path for option, path in asked.items() if path is not None}
 
 
 def _read(arguments: argparse.Namespace) -> dict[Path, str]:
-    """Return the input files, each with its role."""
+    """Return the paths of input files, each with its role: "the data" or "the labels"."""
     found: dict[Path, str] = {}
     if (data := file_behind(arguments.source, arguments.data)) is not None:
         found[data] = "the data"
@@ -104,7 +104,7 @@ def _are_one(path: Path, other: Path) -> bool:
 
 
 def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
-    """Print the features of highest weight, and the lines about the selection."""
+    """Print the table of features with the largest weights, and lines about the selection."""
     console = Console()
     if selection.explained is not None:
         of = f"{len(selection.explained)} components of {data.n_features} features"
@@ -170,7 +170,7 @@ def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None
 
 
 def _signed_names(part: "Selection") -> str:
-    """Return the first markers of a class, with a minus before those that are lower in it."""
+    """Return names of a class's first markers; a minus marks those lower in the class."""
     import numpy as np
 
     from convexfs.selection.class_markers import order
@@ -213,7 +213,7 @@ def markers_json(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
 
 
 def _print_json(record: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(_said(record), indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(_without_nonfinite(record), indent=2, allow_nan=False) + "\n")
 
 
 def _component_table(explained: "np.ndarray", explained_as: str) -> Table:
@@ -286,12 +286,12 @@ def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sele
     _print_json(record)
 
 
-def _said(value: Any) -> Any:
+def _without_nonfinite(value: Any) -> Any:
     """Replace NaN and infinity by null, because JSON lacks them."""
     if isinstance(value, dict):
-        return {key: _said(entry) for key, entry in value.items()}
+        return {key: _without_nonfinite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_said(entry) for entry in value]
+        return [_without_nonfinite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -23,7 +23,7 @@ from convexfs.methods import FORMULATIONS, named_formulation, target_of
 from convexfs.methods.base.formulation import Formulation
 from convexfs.methods.base.solve_step import stated
 
-#: Default data of a formulation, made without importing any library.
+#: Default data specs of formulations: with classes, and with a numeric target.
 DATA = "subclasses:noise=2"
 DATA_OF_NUMBERS = "product:n=30,noise=2"
 NOTATIONS = ("text", "latex", "optidef", "mathml")
@@ -89,7 +89,7 @@ def _notation(name: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """A formulation or problem file named on the command line."""
+    """A formulation or problem file named on the command line, and the problem it builds."""
 
     name: str
     equation: str
@@ -113,7 +113,7 @@ class Source:
     def problem(
         self, data: Dataset | None, chosen: Mapping[str, Any]
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the first convex problem on `data`, and the values it is built from."""
+        """Return the first convex problem on `data` (cvxpy), and the values computed from them."""
         from convexfs.inspection import symbolic
 
         values, offered = self._offered(data if self.needs_data else None, chosen)
@@ -124,7 +124,7 @@ class Source:
     def _offered(
         self, data: Dataset | None, chosen: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the values computed from the data, and all values available to the problem."""
+        """Return the values computed from the data, and all that `build` may take."""
         file = self.file
         if file is not None and file.is_own:
             samples = {} if data is None else samples_of(data, self.build)
@@ -150,7 +150,7 @@ def _source(name: str) -> Source:
 
 
 def _data(sources: list[Source], arguments: argparse.Namespace) -> Dataset | None:
-    """Return the training rows of --on, or of the first data set of the first file."""
+    """Return scaled training rows of --on, a file's first data or a default; None if unneeded."""
     if not any(source.needs_data for source in sources):
         if arguments.on:
             raise InputError(f"{sources[0].name} brings its own data: leave --on out")

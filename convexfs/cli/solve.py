@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Most failed tasks that are listed at the end; the store has them all.
 SHOWN_FAILURES = 20
-#: Seconds between lines of progress without a terminal, as in a cluster job's log.
+#: Least seconds between two progress lines if there is no terminal, as in a job's log.
 SECONDS_BETWEEN_LINES = 60.0
 #: Exit code of a stopped run that should be resumed: EX_TEMPFAIL of sysexits.h.
 STOPPED = 75
@@ -96,7 +96,7 @@ def solve(arguments: argparse.Namespace) -> int:
 
 
 def _opened(name: str | None) -> Any:
-    """Open the executor of ``--executor``; without one, tasks run in local processes."""
+    """Return a context of the executor of ``--executor``; of None for local processes."""
     if name is None:
         return nullcontext()
     from convexfs.batch.workers.executors import open_executor
@@ -105,7 +105,7 @@ def _opened(name: str | None) -> Any:
 
 
 def print_slurm_script(arguments: argparse.Namespace) -> int:
-    """Print the script of an array job for ``solve --slurm``; return the exit code."""
+    """Print a Slurm script for ``solve --slurm`` after checking the files; return exit code 0."""
     from convexfs.batch.problem_files.load import load_problem_file
     from convexfs.batch.schedulers import slurm_script
 
@@ -135,7 +135,7 @@ def print_slurm_script(arguments: argparse.Namespace) -> int:
 
 
 def _named(text: str | None) -> list[str] | None:
-    """Return the solvers of ``--solvers``, as the solver table spells them."""
+    """Return the names in ``--solvers`` as the solver table spells them; None if not given."""
     from convexfs.records import NATIVE
     from convexfs.solving.backends import backend
 
@@ -147,21 +147,21 @@ def _named(text: str | None) -> list[str] | None:
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may use, as limited by a scheduler."""
+    """Return the number of cores that this process may use (CPU affinity, if known)."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def limit_given(text: str | None) -> int | None:
-    """Parse ``--memory-limit`` and return bytes."""
+    """Return ``--memory-limit`` in bytes; None if not given."""
     from convexfs.data.readers.memory_limit import parse_size
 
     return None if text is None else parse_size(text, "a memory limit")
 
 
 def shard_given(text: str | None) -> "Shard | None":
-    """Parse ``--shard``; for ``auto``, return the shard of the current array job."""
+    """Return the Shard of ``--shard``, for "auto" that of the array job; None if not given."""
     from convexfs.batch.schedulers import AUTO, shard_of_job
     from convexfs.batch.store.shards import Shard
 
@@ -172,13 +172,13 @@ def shard_given(text: str | None) -> "Shard | None":
 
 
 def default_folder(name: str, shard: "Shard | None") -> Path:
-    """Return the default folder of the results; each shard has its own."""
+    """Return the default result folder runs/NAME; each shard has another."""
     part = "" if shard is None else f"-shard-{shard.number}-of-{shard.count}"
     return Path("runs") / f"{name}{part}"
 
 
 def _outcomes(progress: "Progress") -> "Frame":
-    """Return the tasks of a run with the same outcomes as in tables and pages."""
+    """Return the outcomes of this run's tasks, as tables and pages show them."""
     from convexfs.study.outcomes import outcomes
 
     found: Frame = outcomes(progress.folder, progress.keys)
@@ -231,7 +231,7 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def progress_shown(console: Console) -> Any:
-    """Yield a function that shows progress: a bar on a terminal, else occasional lines."""
+    """Yield a function that shows a Progress: as a bar on a terminal, else as occasional lines."""
     from convexfs.kernels import announced
 
     with announced(console.print), (_bar if console.is_terminal else _lines)(console) as watch:
@@ -281,7 +281,7 @@ class Stop(KeyboardInterrupt):
 
 @contextmanager
 def stop_signals() -> Iterator[None]:
-    """Raise :class:`Stop` at SIGTERM and SIGUSR1 inside the block, once."""
+    """Raise :class:`Stop` at the first SIGTERM or SIGUSR1 inside the block; ignore later ones."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -300,7 +300,7 @@ def stop_signals() -> Iterator[None]:
 
 
 def stopped(console: Console, out: Path, interrupt: KeyboardInterrupt) -> int:
-    """Print how to resume a run that was interrupted; return the exit code."""
+    """Print how to resume an interrupted run; return exit code 75 (scheduler) or 130 (Ctrl-C)."""
     from convexfs.batch.run import command_line
 
     line = shlex.join(command_line())
@@ -313,7 +313,7 @@ def stopped(console: Console, out: Path, interrupt: KeyboardInterrupt) -> int:
 
 
 def nothing_to_do(console: Console, out: Path) -> int:
-    """Print that this shard has no tasks; return the exit code."""
+    """Print that this shard has no tasks; return exit code 0."""
     console.print(
         f"{out}: this shard has no tasks, because there are fewer tasks than shards", soft_wrap=True
     )
@@ -360,7 +360,7 @@ def _report(console: Console, progress: "Progress", found: "Frame") -> None:
 
 
 def _without_optimum(found: "Frame") -> list[tuple[str, int]]:
-    """Count the solved tasks without an optimum, by their proven status."""
+    """Return rows (label, count) of tasks proven infeasible and proven unbounded."""
     from convexfs.records import INFEASIBLE, UNBOUNDED
     from convexfs.study.outcome_rules import SOLVED
 
@@ -373,7 +373,7 @@ def _without_optimum(found: "Frame") -> list[tuple[str, int]]:
 
 
 def note_partial_evidence(console: Console, shard: "Shard | None") -> None:
-    """Print that a shard's verdicts rest on the solutions of this shard only."""
+    """Print, for a shard, that its verdicts rest on solutions of this shard only."""
     if shard is not None:
         console.print(
             f"Shard {shard}: solutions were compared within this shard only. After convexfs "
@@ -384,7 +384,7 @@ def note_partial_evidence(console: Console, shard: "Shard | None") -> None:
 
 
 def _kind(row: dict[Any, Any]) -> str:
-    """Return the outcome of an unsolved task, with the solver's status."""
+    """Return the label of an unsolved task's outcome, as ``failed: user_limit``."""
     from convexfs.records import TIMEOUT
     from convexfs.study.outcome_rules import FAILED
 

@@ -9,11 +9,11 @@ import importlib.util
 import sys
 from typing import Any
 
-#: Width of a line.
+#: Width of printed lines, in columns.
 WIDTH = 79
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-#: Control characters by their Unicode pictures, and a mark for bidirectional and surrogate
-#: characters.
+#: Visible replacements: Unicode pictures of control characters, and a mark for bidirectional and
+#: surrogate characters.
 _VISIBLE: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20)}
 _VISIBLE |= {0x7F: "\N{SYMBOL FOR DELETE}"}
 _VISIBLE |= dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE000)], _REPLACEMENT)
@@ -23,17 +23,17 @@ _LINES = {code: shown for code, shown in _VISIBLE.items() if chr(code) != "\n"}
 
 
 def one_line(text: object) -> str:
-    """Return text on one line, without control characters."""
+    """Return text with line ends and control characters made visible, so that it is one line."""
     return str(text).translate(_VISIBLE)
 
 
 def lines(text: str) -> str:
-    """Return text without control characters; line ends stay."""
+    """Return text with control characters made visible; line ends stay."""
     return text.translate(_LINES)
 
 
 def write(text: str) -> None:
-    """Write lines on standard output."""
+    """Write text and a line end to standard output, control characters made visible."""
     sys.stdout.write(lines(text) + "\n")
 
 

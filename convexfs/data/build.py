@@ -51,7 +51,7 @@ def make_dataset(
     mixed: bool = False,
     categorical: Sequence[str] = (),
 ) -> Dataset:
-    """Check samples and labels, and combine them to a data set.
+    """Check, encode and impute samples and labels, and return them as a Dataset.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def make_dataset(
 
 
 def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target: str) -> list[int]:
-    """Return the indices of the features that are not named in ``drop``."""
+    """Return the indices of features not named in ``drop``; raise if a name is unknown."""
     dropped, known = [drop] if isinstance(drop, str) else list(drop), set(names)
     for name in dropped:
         if name == target and name not in known:

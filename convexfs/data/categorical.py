@@ -19,7 +19,7 @@ from convexfs.data.validation import (
 )
 from convexfs.errors import InputError
 
-#: Code of a value that did not occur when the codes were made; it differs from all others.
+#: Code of a value that was not seen when the categories were coded; it equals no other code.
 _UNKNOWN = -1.0
 
 
@@ -27,13 +27,13 @@ Hint = Callable[[Sequence[TextColumn]], str]
 
 
 def name_it(_: Sequence[TextColumn]) -> str:
-    """Return a hint on how to declare a text column categorical for an estimator."""
+    """Return the end of an error message: how to declare a text column categorical."""
     return "; what is a category must be named in categorical_features"
 
 
 @dataclass(frozen=True)
 class Coding:
-    """The categorical columns, and the values behind their codes.
+    """A mask of the categorical columns, and for each the values that its codes 0, 1, ... mean.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Coding:
     values: Mapping[int, Any]
 
     def coded(self, X: Any, where: str, hint: Hint = name_it) -> Any:
-        """Encode the categories of a table; missing values become NaN.
+        """Return a table with categories as codes; missing values are NaN, unseen ones -1.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Coding:
 
 
 def coding_of(X: Any, categorical_features: Any, where: str) -> Coding:
-    """Find the categorical columns of a table: those named, and those detected.
+    """Return the Coding of a table's categorical columns: those named, or else detected.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def coding_of(X: Any, categorical_features: Any, where: str) -> Coding:
 def mixed_table(
     X: Any, names: Sequence[str] | None, named: Sequence[str], where: str
 ) -> tuple[np.ndarray, dict[int, tuple[str, ...]], list[str]]:
-    """Convert a table that may hold categories and missing values to a matrix.
+    """Convert a table with categories and missing values; return matrix, categories and notes.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def mixed_table(
 
 
 def is_category(column: Any) -> bool:
-    """Return whether a column has pandas' categorical type, or is text with few values."""
+    """Return whether a column is a pandas Categorical, or text (no numbers) with few values."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -174,19 +174,19 @@ def is_category(column: Any) -> bool:
 
 
 def has_missing(X: np.ndarray) -> bool:
-    """Return whether any cell is NaN; works in blocks of rows."""
+    """Return whether any cell of X is NaN, checked in blocks of rows."""
     return X.dtype.kind == "f" and any(np.isnan(X[rows]).any() for rows in row_blocks(X))
 
 
 def check_not_infinite(X: np.ndarray, where: str, names: Sequence[str] | None) -> None:
-    """Raise if a cell is infinite; NaN is allowed."""
+    """Raise InputError if a cell is infinite, naming the first; NaN is allowed."""
     for rows in row_blocks(X):
         if np.isinf(X[rows]).any():
             check_finite(np.where(np.isnan(X), 0.0, X), where, names)
 
 
 def _may_hold_categories(X: Any, where: str) -> bool:
-    """Return whether a table may have cells that are not numbers."""
+    """Return whether a table's column types allow cells that are not numbers."""
     if hasattr(X, "dtypes") and hasattr(X, "iloc"):
         return any(getattr(kind, "kind", "O") not in "biufc" for kind in X.dtypes)
     # Typed arrays are not inspected: they may be sparse, or larger than memory.

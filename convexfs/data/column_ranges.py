@@ -11,8 +11,8 @@ from convexfs.data.sparse import column_ends as sparse_ends
 from convexfs.data.validation import column_label, row_blocks
 from convexfs.errors import InputError
 
-#: Methods sum fourth powers of differences over samples and features. Numbers beyond these bounds
-#: would make such sums overflow or underflow.
+#: Limits on the largest value and on the range of values: methods sum fourth powers of differences,
+#: which would overflow or underflow beyond them.
 LARGEST, SMALLEST_SPREAD = 1e60, 1e-60
 _CURE = "rescale the features, such as to mean 0 and deviation 1"
 
@@ -20,7 +20,7 @@ _CURE = "rescale the features, such as to mean 0 and deviation 1"
 def check_range(
     X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Raise if powers of differences would overflow or underflow; return the constant columns.
+    """Raise if powers of differences would over- or underflow; return a mask of constant columns.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def check_ends(
     where: str = "X",
     feature_names: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Do the same as :func:`check_range`, from known minima and maxima of the columns."""
+    """Do as :func:`check_range`, given the minimum and maximum of each column."""
     _refuse_overflow(low, high, where, feature_names)
     spread = (high.astype(np.float64) - low.astype(np.float64)).max()
     if 0 < spread < SMALLEST_SPREAD:
@@ -63,7 +63,7 @@ def check_ends(
 def check_largest(
     X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> None:
-    """Raise if a value exceeds ``LARGEST``, in samples that are compared with others."""
+    """Raise InputError if an absolute value exceeds LARGEST; do not check constant columns."""
     _refuse_overflow(*column_ends(X), where, feature_names)
 
 
@@ -97,7 +97,7 @@ def _refuse_overflow(
 
 
 def column_ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return minimum and maximum of each column; NaN if a value is missing."""
+    """Return minimum and maximum of each column of X; NaN if a value is missing."""
     if issparse(X):
         return sparse_ends(X)
     low, high = X[0].copy(), X[0].copy()
@@ -107,14 +107,14 @@ def column_ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-#: Columns that are processed together.
+#: Number of columns whose ends are computed at a time.
 _WIDTH = 1024
 #: Code of a missing genotype in programs around PLINK.
 _PLINK_MISSING = -9
 
 
 def check_columns(source: ColumnSource, where: str, map: Callable[..., Any] = map) -> np.ndarray:
-    """Raise if a value is missing, infinite or too large; return the constant columns."""
+    """Raise if a value is missing, infinite or too large; return a mask of constant columns."""
     found = source.gather(_block_ends, map)
     low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
     _refuse_missing(source, low, high, where)
@@ -122,7 +122,7 @@ def check_columns(source: ColumnSource, where: str, map: Callable[..., Any] = ma
 
 
 def _block_ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return minimum and maximum of each column; NaN if it contains NaN."""
+    """Return minimum and maximum of each column of a block; NaN if it contains NaN."""
     pairs = [(part.min(axis=0), part.max(axis=0)) for part in parts(block.open(), _WIDTH)]
     return np.concatenate([low for low, _ in pairs]), np.concatenate([high for _, high in pairs])
 

@@ -9,12 +9,12 @@ from scipy.sparse import csr_array, issparse
 from convexfs.data.dataset import Dataset
 from convexfs.errors import InputError, check_choice
 
-#: Ways to normalise counts.
+#: Choices of ``--normalize`` for counts.
 NORMALIZATIONS = ("log1p-cpm",)
-#: Report text about normalised counts.
+#: Note to the user after counts were normalised.
 LOG1P = "counts are normalised: log(1 + counts per million) of each sample"
 _MILLION = 1e6
-#: Count data have at least one value this large, and at least this many features.
+#: Count data have a value above the first number, and at least as many features as the second.
 _LARGE, _FEATURES = 20, 50
 
 
@@ -27,7 +27,7 @@ def looks_like_counts(X: Any) -> bool:
 
 
 def normalize_counts(data: Dataset, how: str) -> Dataset:
-    """Return log(1 + counts per million), after dividing each sample by its sum.
+    """Return the data with log(1 + counts per million), relative to each sample's sum.
 
     Samples without any count stay 0.
 

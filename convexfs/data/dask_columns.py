@@ -14,14 +14,14 @@ import numpy as np
 from convexfs.data.out_of_core import ALIGNED, PIECE_BYTES, ColumnSource, Window, rounded_up
 from convexfs.errors import InputError, RunError
 
-#: Number of partial results that are added in one place.
+#: Number of partial sums that one dask task adds.
 _FAN = 8
 #: A chunk on a worker: its future and the index of its first column.
 _Chunk = tuple[Any, int]
 
 
 def on_workers(X: Any) -> "DaskColumns | None":
-    """Return a dask array as columns on the workers of the current client; None without one."""
+    """Return DaskColumns of a dask array on the current client's workers; None without a client."""
     try:
         from distributed import default_client  # pyright: ignore[reportMissingImports]
 
@@ -92,7 +92,7 @@ class DaskColumns(ColumnSource):
     def _everywhere(
         self, task: Callable[..., Any], chunks: Sequence[_Chunk], told: Any
     ) -> list[Any]:
-        """Run ``task(chunks, starts, told)`` on every worker, over the chunks it has."""
+        """Return the results of ``task(chunks, starts, told)`` on each worker's own chunks."""
         return self._fetched(self._submitted(task, chunks, told))
 
     def _submitted(
@@ -126,7 +126,7 @@ class DaskColumns(ColumnSource):
         return found
 
     def _homes(self, chunks: Sequence[_Chunk]) -> dict[str, list[_Chunk]]:
-        """Return the chunks by the worker that has them now; lost chunks are under None."""
+        """Group chunks by the worker that holds them now; lost chunks are under ""."""
         owners = self._client.who_has([chunk for chunk, _ in chunks])
         owners = {str(key): workers for key, workers in owners.items()}
         homes: dict[str, list[_Chunk]] = {}
@@ -143,7 +143,7 @@ def _size(value: Any) -> int:
 
 
 def _window(chunk: np.ndarray, start: int) -> Window:
-    """Return a chunk as a window whose first column has index `start`."""
+    """Return a chunk as a Window whose first column has index `start` in the matrix."""
     wanted = PIECE_BYTES // max(1, chunk.shape[0] * chunk.dtype.itemsize)
     return Window(chunk, 0, chunk.shape[1], rounded_up(wanted, ALIGNED), chunk.shape[0], start)
 
@@ -176,7 +176,7 @@ def _each(
 def _cut(
     chunks: list[np.ndarray], starts: list[int], index: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a mask of the requested columns that are in these chunks, and those columns."""
+    """Return which positions of `index` lie in these chunks, and those columns."""
     places, columns = [], []
     for chunk, start in zip(chunks, starts, strict=True):
         here = np.flatnonzero((index >= start) & (index < start + chunk.shape[1]))

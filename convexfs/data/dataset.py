@@ -24,7 +24,7 @@ def fill_missing(
     names: Sequence[str],
     left: Sequence[int] = (),
 ) -> np.ndarray:
-    """Impute NaN by the feature's median, or by the mean of the five nearest samples.
+    """Impute NaN in columns not in `left` by the median, or by the five nearest samples.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _root_mean_square(X: np.ndarray) -> np.ndarray:
 
 
 _Statistic = Callable[[np.ndarray], np.ndarray]
-#: Shift and divisor of each scaling.
+#: Per scaling, the functions that compute the shift and, after it, the divisor; None: unscaled.
 SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
     zip(
         SCALE_NAMES,
@@ -83,7 +83,7 @@ SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
 
 
 def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
-    """Shift and divide each feature by statistics of the rows `fit`.
+    """Return X with each column shifted and divided by statistics of its rows `fit`.
 
     Missing values stay missing, and those that are there make the scale; see
     :meth:`convexfs.data.dataset.Dataset.scaled`.
@@ -118,7 +118,7 @@ def _shifted_and_divided(
     return Z
 
 
-#: Usual names of gene symbol columns.
+#: Usual names, in lower case, of metadata columns with gene symbols.
 _SYMBOLS = frozenset({
     "symbol", "symbols", "gene_symbol", "gene_symbols", "gene symbol", "hugo_symbol", "gene_name",
     "gene_short_name", "genename", "gene", "identifier", "feature_name", "name", "hgnc_symbol",
@@ -128,7 +128,7 @@ _SAME = "differences between samples are the same"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled samples.
+    """Samples X with classes or a numeric target y, names, ids, metadata and notes.
 
     Load them with :func:`convexfs.load`, or make them of arrays with
     :func:`convexfs.data.build.make_dataset`.
@@ -193,22 +193,22 @@ class Dataset:
 
     @cached_property
     def is_mixed(self) -> bool:
-        """Return whether there are categories or missing values, which few methods accept."""
+        """Whether there are categorical columns or missing values, which few methods accept."""
         return bool(self.categories) or bool(np.isnan(self.X.sum(axis=0)).any())
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of samples (rows of X)."""
         return self.X.shape[0]
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
+        """Number of features (columns of X)."""
         return self.X.shape[1]
 
     @property
     def n_classes(self) -> int:
-        """Number of class names; a subset may lack samples of some."""
+        """Number of class names, 0 if the target is numeric; a subset may lack some classes."""
         return len(self.class_names)
 
     @property
@@ -217,24 +217,24 @@ class Dataset:
         return issparse(self.X)
 
     def dense(self) -> "Dataset":
-        """Return the data set with a dense X."""
+        """Return the data set with X as a dense array; itself if it is dense."""
         X: Any = self.X
         return replace(self, X=X.toarray(order="C")) if self.is_sparse else self
 
     @property
     def numeric(self) -> bool:
-        """Return whether the target is numeric."""
+        """Whether the target is numeric (regression)."""
         return not self.class_names
 
     @property
     def symbols(self) -> tuple[str, ...] | None:
-        """Return gene symbols or other short names of the features, if their metadata have any."""
+        """Gene symbols or other short names of the features from their metadata, or None."""
         name = symbol_column(self.feature_metadata)
         return None if name is None else self.feature_metadata[name]
 
     @cached_property
     def full_names(self) -> tuple[str, ...]:
-        """Return the names of the features, each with its symbol in parentheses if it differs."""
+        """Names of the features, each followed by its symbol in parentheses if that differs."""
         if self.symbols is None:
             return self.feature_names
         both = zip(self.feature_names, self.symbols, strict=True)
@@ -242,17 +242,17 @@ class Dataset:
 
     @property
     def labels(self) -> np.ndarray:
-        """Return the class name of each row, or its number."""
+        """Class name of each sample, or its number if the target is numeric."""
         return self.y if self.numeric else np.asarray(self.class_names)[self.y]
 
     @property
     def training(self) -> "Dataset":
-        """Return the training rows; all rows if there is no split."""
+        """The data set of the training rows; itself if there is no split."""
         return self if self.split is None else self.subset(self.split == 0)
 
     @cached_property
     def digest(self) -> str:
-        """Return the SHA-256 of samples, class codes and split, independent of their source.
+        """SHA-256 of samples, target codes and split; names do not count.
 
         Names do not count, nor does a split without test rows: no result depends on them.
         """
@@ -266,7 +266,7 @@ class Dataset:
         return digest.hexdigest()
 
     def scaled(self, how: str | None = None, fit_rows: Any = None) -> "Dataset":
-        """Shift and divide each feature by statistics of the rows `fit_rows`.
+        """Return the data with features shifted and divided by statistics of rows `fit_rows`.
 
         With mean m and standard deviation s (divisor n), or minimum a and maximum b,
         of a feature over the fitting rows::
@@ -304,7 +304,7 @@ class Dataset:
         return replace(self, X=X, scale="none", told=told)
 
     def subset(self, rows: Any) -> "Dataset":
-        """Keep the given rows (indices or boolean mask), class codes unchanged."""
+        """Return the data of the given rows (indices or boolean mask), class codes unchanged."""
         positions = _positions(rows, self.n_samples, "rows")
         return replace(
             self,
@@ -317,7 +317,7 @@ class Dataset:
         )
 
     def select(self, features: Any) -> "Dataset":
-        """Keep the given features (column indices or boolean mask), in the given order."""
+        """Return the data of the given features (indices or boolean mask), in this order."""
         positions = _positions(features, self.n_features, "features")
         X = self.X[:, positions]
         relevant = None
@@ -342,7 +342,7 @@ class Dataset:
     def _fitting_rows(self, rows: Any) -> Any:
         if rows is None and self.split is not None:
             rows = self.split == 0
-        # A slice is a view, so that scaling on all rows copies nothing.
+        # A slice is a view, so that fitting the scaling on all rows copies nothing.
         fit = slice(None) if rows is None else _positions(rows, self.n_samples, "fit_rows")
         if self.X[fit].shape[0] == 0:
             raise InputError(f"{self.name} has no rows to fit the scaling on; give some fit_rows")
@@ -350,7 +350,7 @@ class Dataset:
 
 
 def symbol_column(names: Iterable[str]) -> str | None:
-    """Return the first column name that usually holds gene symbols, or None."""
+    """Return the first of these names that is usual for gene symbols, or None."""
     return next((name for name in names if name.lower() in _SYMBOLS), None)
 
 
@@ -369,13 +369,13 @@ def _positions(chosen: Any, count: int, what: str) -> np.ndarray:
 
 
 def check_length(values: np.ndarray, count: int, where: str, of: str = "rows") -> None:
-    """Raise unless `values` has one value per row."""
+    """Raise InputError unless `values` has `count` entries; the message names `where`."""
     if values.shape[0] != count:
         raise InputError(f"{where} has {values.shape[0]} values for {count} {of}; give one each")
 
 
 def feature_frame(data: Dataset) -> Any:
-    """Return the features as a DataFrame with category names; sparse features are unchanged."""
+    """Return X as a DataFrame with category names instead of codes; a sparse X unchanged."""
     import pandas as pd
 
     if data.is_sparse:

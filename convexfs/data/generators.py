@@ -280,7 +280,7 @@ def ring(n: int = 300, noise: int = 0, seed: int = 0) -> Dataset:
     return _assemble("ring", X, y, noise, seed)
 
 
-#: Number of rows and columns that each generator makes for its parameters.
+#: Functions from a generator's parameters to the numbers of rows and columns it makes.
 _SHAPES: dict[Callable[..., Dataset], Callable[..., tuple[int, int]]] = {
     spiral: lambda n, noise, **_: (2 * n, 2 + noise),
     twonorm: lambda n, noise, **_: (n, _NORM_DIMENSION + noise),
@@ -293,14 +293,14 @@ _SHAPES: dict[Callable[..., Dataset], Callable[..., tuple[int, int]]] = {
     product: lambda n, noise, **_: (n, 2 + noise),
     ring: lambda n, noise, **_: (n, 2 + noise),
 }
-#: Measured peak memory in bytes: per cell with its random draws, and per name.
+#: Measured peak memory of generating data, in bytes: per cell, and per feature name.
 _CELL, _NAME = 32, 150
 
 
 def check_size(
     generator: Callable[..., Dataset], parameters: Mapping[str, Any], what: str, limit: ReadLimit
 ) -> None:
-    """Raise if these parameters would make a data set larger than the limit."""
+    """Raise InputError if generating with these parameters would exceed the memory limit."""
     arguments = inspect.signature(generator).bind(**parameters)
     arguments.apply_defaults()
     rows, columns = _SHAPES[generator](**arguments.arguments)

@@ -15,19 +15,19 @@ import numpy as np
 
 from convexfs.errors import InputError
 
-#: Bytes that are read at a time.
+#: Bytes of columns that are read at a time.
 PIECE_BYTES = 2**25
-#: Sums run over this many columns at a time, counted from the first column of all, so that every
-#: partition of a matrix gives the same rounding.
+#: Columns are summed in groups of this many, counted from the matrix's first column, so that every
+#: partition of the matrix rounds alike.
 ALIGNED = 128
-#: Fewest columns per block, and most blocks per pass: each block has its own result.
+#: Fewest columns of a block, and most blocks of a pass: each block has its own result.
 _LEAST, _MOST_BLOCKS = 1024, 64
 #: bed-reader's code of a missing genotype.
 _BED_MISSING = -127
 
 
 class ColumnSource(ABC):
-    """A matrix of samples whose columns are stored outside of memory.
+    """Base class of matrices whose columns are read from outside of memory, block by block.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ColumnSource(ABC):
         return self.take(np.arange(self.shape[1])[columns])
 
     def copy(self) -> "ColumnSource":
-        """Return the object itself: stored columns are not copied."""
+        """Return this object itself: stored columns are not copied."""
         return self
 
     def spreads(self) -> np.ndarray:
@@ -61,15 +61,15 @@ class ColumnSource(ABC):
 
     @abstractmethod
     def take(self, index: np.ndarray) -> np.ndarray:
-        """Return some columns in the given order."""
+        """Return the columns of these indices as an array, in this order."""
 
     @abstractmethod
     def gather(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> list[Any]:
-        """Return ``function(block)`` for every block, in column order."""
+        """Return the list of ``function(block)`` for every block of columns, in order."""
 
     @abstractmethod
     def reduce(self, function: Callable[..., Any], map: Callable[..., Any] = map) -> Any:
-        """Return the sum of ``function(block)`` over all blocks."""
+        """Return the sum of ``function(block)`` over all blocks of columns."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Window:
         return self
 
     def parts(self, width: int) -> Iterator[np.ndarray]:
-        """Yield the columns in parts of at most `width`."""
+        """Read the window's columns; yield them as arrays of at most `width` columns."""
         start = self.start
         while start < self.stop:
             beyond = (self.origin + start) % ALIGNED
@@ -103,7 +103,7 @@ class Window:
 
 
 def ranges(n_features: int) -> list[tuple[int, int]]:
-    """Return the column ranges of a pass, independent of the number of workers."""
+    """Return (start, stop) of the column blocks of a pass, the same for any number of workers."""
     size = rounded_up(max(_LEAST, -(-n_features // _MOST_BLOCKS)), ALIGNED)
     return [(start, min(start + size, n_features)) for start in range(0, n_features, size)]
 
@@ -114,7 +114,7 @@ def rounded_up(number: int, step: int) -> int:
 
 
 def parts(columns: Any, width: int) -> Iterator[np.ndarray]:
-    """Yield the columns of an array or a window in parts of at most `width`."""
+    """Yield an array's or a window's columns as arrays of at most `width` columns."""
     if isinstance(columns, Window):
         yield from columns.parts(width)
         return
@@ -128,7 +128,7 @@ def _spreads(block: Any) -> np.ndarray:
 
 
 def read(matrix: Any, start: int, stop: int, n_samples: int) -> np.ndarray:
-    """Read a range of columns as an array of numbers."""
+    """Return columns start to stop as a dense array; raise InputError if its shape is wrong."""
     found = matrix[:, start:stop]
     if hasattr(found, "toarray"):  # A slice of a sparse matrix.
         found = found.toarray(order="C")  # C order as for arrays, so that sums round alike.
@@ -151,19 +151,19 @@ class SlicedColumns(ColumnSource):
         self.dtype = read(matrix, 0, min(1, n_features), n_samples).dtype
         if self.dtype.kind not in "biuf":
             raise InputError(f"Input X: a {type(matrix).__name__} of {self.dtype}, not of numbers")
-        #: Columns per chunk of the file: a chunk is read as a whole.
+        #: Number of columns in a chunk of the file, which is read as a whole.
         self._chunk = _chunk_width(matrix, n_features)
         wanted = PIECE_BYTES // max(1, n_samples * self.dtype.itemsize)
         self._piece = rounded_up(max(self._chunk, wanted - ALIGNED + 1), ALIGNED)
 
     @property
     def in_memory(self) -> np.ndarray | None:
-        """Return the array itself if it is in memory, else None."""
+        """The matrix if it is an array in memory, else None."""
         held = isinstance(self.matrix, np.ndarray) and not isinstance(self.matrix, np.memmap)
         return self.matrix if held else None
 
     def blocks(self) -> list[Window]:
-        """Return ranges of columns, independent of the number of workers."""
+        """Return the windows of a pass, the same for any number of workers."""
         n_samples, n_features = self.shape
         return [
             Window(self.matrix, start, stop, self._piece, n_samples)
@@ -177,7 +177,7 @@ class SlicedColumns(ColumnSource):
         taken = np.empty((self.shape[0], len(index)), self.dtype)
         order = np.argsort(index, kind="stable")
         home = index[order] // self._chunk
-        # Read the span of requested columns within a chunk once.
+        # Read the requested columns of a chunk by one slice.
         for places in np.split(order, np.flatnonzero(np.diff(home)) + 1):
             if len(places):
                 first, last = int(index[places[0]]), int(index[places[-1]])
@@ -197,7 +197,7 @@ class SlicedColumns(ColumnSource):
 
 
 class Genotypes:
-    """PLINK's genotypes as 0, 1, 2 and -127 for missing, read in ranges of columns."""
+    """Sliceable matrix of PLINK's genotypes: 0, 1, 2, and -127 for missing."""
 
     def __init__(self, file: Any):
         self.file, self.shape = file, (int(file.iid_count), int(file.sid_count))
@@ -207,7 +207,7 @@ class Genotypes:
 
 
 def column_source(X: Any) -> ColumnSource | None:
-    """Wrap samples that are stored elsewhere as columns; return None for ordinary tables."""
+    """Wrap a matrix stored outside of memory as a ColumnSource; None for ordinary tables."""
     if isinstance(X, ColumnSource):
         return X
     if hasattr(X, "iid_count") and hasattr(X, "sid_count"):
@@ -222,7 +222,7 @@ def column_source(X: Any) -> ColumnSource | None:
 
 
 def _sliceable(X: Any) -> bool:
-    """Return whether X is a matrix but neither array, table nor sparse matrix in memory."""
+    """Return whether X can be sliced by columns but is no array or table in memory."""
     known = ("iloc", "columns", "__dataframe__", "tocsr", "__array_interface__")
     shape = getattr(X, "shape", None)
     return (
@@ -237,7 +237,7 @@ def _sliceable(X: Any) -> bool:
 
 
 def _chunk_width(matrix: Any, n_features: int) -> int:
-    """Return the columns per chunk, as h5py, zarr and dask report it; 1 if unknown."""
+    """Return the number of columns per chunk, as h5py, zarr and dask report it; 1 if unknown."""
     chunks = getattr(matrix, "chunks", None)
     if not isinstance(chunks, tuple) or len(chunks) != 2:
         return 1

@@ -10,12 +10,12 @@ from convexfs.data.readers.options import Reading
 from convexfs.data.validation import check_shape, column_label
 from convexfs.errors import InputError
 
-#: Bytes per feature name, and per stored number with its index.
+#: Memory in bytes: per feature name, and per stored number with its index.
 _NAME, _STORED = 150, 16
 
 
 def stored_or_dense(X: Any, reading: Reading, name: str) -> Any:
-    """Return a sparse matrix as it is if the reading options allow it, else dense."""
+    """Return a sparse X as CSR if option `sparse` is set, else dense; raise if too large."""
     if not sparse.issparse(X):
         return X
     check_stored(X.shape, X.nnz, reading, name)
@@ -23,7 +23,7 @@ def stored_or_dense(X: Any, reading: Reading, name: str) -> Any:
 
 
 def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str) -> None:
-    """Raise if a sparse matrix of so many stored numbers exceeds the limit of reading."""
+    """Raise if a sparse matrix, or its dense form unless `sparse` is set, exceeds the limit."""
     rows, columns = shape
     if reading.sparse:
         reading.limit.check(_STORED * stored + _NAME * columns, f"{name}, of {columns} features,")
@@ -36,7 +36,7 @@ def check_stored(shape: Sequence[int], stored: int, reading: Reading, name: str)
 
 
 def sparse_method_names() -> str:
-    """Return the names of the methods that ``convexfs select`` fits to sparse samples."""
+    """Return the names, joined by commas, of the methods that accept sparse samples."""
     from convexfs.methods import estimator_homes  # A higher layer, imported for the message only.
 
     models = {name: home.estimator(name) for name, home in estimator_homes().items()}
@@ -48,7 +48,7 @@ def sparse_method_names() -> str:
 
 
 def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> Any:
-    """Convert sparse samples to a float64 CSR matrix with sorted, unique indices."""
+    """Return a copy of sparse samples as float64 CSR with sorted, unique indices."""
     check_shape(X.shape, where, feature_names)
     if X.dtype.kind not in "biuf":
         raise InputError(f"{where} holds no real numbers in its sparse matrix; pass some")
@@ -58,7 +58,7 @@ def sparse_matrix(X: Any, where: str, feature_names: Sequence[str] | None) -> An
 
 
 def content(X: Any) -> bytes:
-    """Return the content of a sparse matrix as bytes; equal matrices give equal bytes."""
+    """Return bytes of a sparse matrix to hash, the same for equal matrices."""
     X = sparse.csr_array(X, copy=True)
     X.eliminate_zeros()
     X.sort_indices()
@@ -72,7 +72,7 @@ def check_sparse_finite(
     feature_names: Sequence[str] | None = None,
     cure: str = "drop or impute such cells first",
 ) -> None:
-    """Raise if a stored cell is NaN or infinite, naming the first such cell."""
+    """Raise InputError if a stored cell is NaN or infinite, naming the first such cell."""
     if X.dtype.kind != "f" or np.isfinite(X.data).all():
         return
     cells = X.tocoo()
@@ -87,13 +87,13 @@ def check_sparse_finite(
 
 
 def column_ends(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return minimum and maximum of each column, including its zeros."""
+    """Return minimum and maximum of each column of a sparse matrix, including zeros."""
     X = sparse.csc_array(X)
     return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
 
 
 def standard_deviation(X: Any) -> np.ndarray:
-    """Return the standard deviation of each column, including its zeros; 0 if constant."""
+    """Return each column's standard deviation, including zeros; exactly 0 if constant."""
     X = sparse.csc_array(X)
     n, filled = X.shape[0], np.diff(X.indptr)
     low, high = column_ends(X)
@@ -106,7 +106,7 @@ def standard_deviation(X: Any) -> np.ndarray:
 
 
 def divided(X: Any, how: str, fit: Any) -> Any:
-    """Divide each column by statistics of the rows `fit`; zeros stay zeros.
+    """Return X with columns divided by a statistic of rows `fit`, not shifted: zeros stay.
 
     By the standard deviation ("zscore"), or by the largest minus the least value ("minmax").
     All differences between rows are those of the dense scaling, which shifts as well.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from convexfs.data.dataset import Dataset
 
 DATA_FOLDER_VARIABLE = "CONVEXFS_DATA"
-#: Names of the functions in convexfs.data.generators.
+#: Names of the generators, functions of convexfs.data.generators.
 GENERATORS = (
     "spiral",
     "twonorm",
@@ -36,7 +36,7 @@ GENERATORS = (
     "product",
     "ring",
 )
-#: Names of scikit-learn's bundled sets, and the functions that load them.
+#: Names of bundled data sets, and the functions of sklearn.datasets that load them.
 BUNDLED = {
     "iris": "load_iris",
     "wine": "load_wine",
@@ -52,7 +52,7 @@ P = ParamSpec("P")
 def _takes_options(
     options: Callable[P, ReadOptions],
 ) -> Callable[[Callable[[Any, ReadOptions], "Dataset"]], Callable[Concatenate[Any, P], "Dataset"]]:
-    """Add these options to the signature of a function of data and options."""
+    """Decorate f(spec, options) so that each option becomes a parameter of its signature."""
 
     def decorate(function: Callable[[Any, ReadOptions], "Dataset"]) -> Any:
         spec = inspect.Parameter("spec", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -73,7 +73,7 @@ def _takes_options(
 
 @_takes_options(ReadOptions)
 def load(spec: Any, options: ReadOptions) -> "Dataset":
-    """Load or generate a data set.
+    """Load a data set from a file, table or bundled set, or generate one.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
 
 
 def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
-    """Return the file that a spec names, or None for a generator or a bundled set."""
+    """Return the path of the file that a spec names; None for a generator or bundled set."""
     if not os.path.isfile(os.path.expanduser(spec)):
         spec = split_spec(spec)[0]
     path = _matrix_in(os.path.expanduser(spec))
@@ -169,7 +169,7 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
 
 
 def check_source(spec: str) -> None:
-    """Raise unless a spec names a file, a generator or a bundled set; nothing is read."""
+    """Raise InputError unless a spec names a file, generator or bundled set; nothing is read."""
     text = spec if os.path.exists(os.path.expanduser(spec)) else split_spec(spec)[0]
     path, name = _matrix_in(os.path.expanduser(text)), text.partition(":")[0]
     if os.path.isfile(path) or (name == "data" and name != text):
@@ -179,14 +179,14 @@ def check_source(spec: str) -> None:
 
 
 def generator(name: str) -> Callable[..., "Dataset"]:
-    """Return the generator of this name."""
+    """Return the generator function of this name."""
     from convexfs.data import generators
 
     return getattr(generators, name)
 
 
 def _from_object(table: Any, reading: Reading) -> "Dataset":
-    """Make a data set of a table in memory."""
+    """Make a Dataset of a DataFrame (or other table) or AnnData object in memory."""
     from convexfs.data.readers.anndata_plink import arrays_of
     from convexfs.data.readers.files import from_arrays
     from convexfs.data.readers.table import from_table
@@ -204,7 +204,7 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
 
 
 def _normalized(data: "Dataset", reading: Reading) -> "Dataset":
-    """Normalise counts as requested; report counts that are used unnormalised."""
+    """Normalise counts if requested; else note if the values look like counts."""
     from convexfs.data.counts import looks_like_counts, normalize_counts
 
     if reading.normalize is not None:
@@ -317,7 +317,7 @@ def _in_data_folder(name: str, data_dir: Any) -> Path:
 
 
 def _matrix_in(path: str) -> str:
-    """Return the matrix file in a folder of 10x's Cell Ranger; other paths unchanged."""
+    """Return the matrix file in a Cell Ranger folder (10x Genomics); other paths unchanged."""
     matrices = (os.path.join(path, name) for name in ("matrix.mtx", "matrix.mtx.gz"))
     return next(filter(os.path.isfile, matrices), path)
 
@@ -335,7 +335,7 @@ _MARK = " --"
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, Any]]:
-    """Split a spec into the name of the data and the options of reading them.
+    """Split a spec into the name of the data and a dict of reading options.
 
     >>> split_spec("lab.csv --drop age,site --transpose")
     ('lab.csv', {'drop': ['age', 'site'], 'transpose': True})
@@ -378,5 +378,5 @@ def renamed(spec: str, name: str) -> str:
 
 
 def listed(text: str) -> list[str]:
-    """Split names at commas; names that contain a comma are quoted as in csv."""
+    """Split a text at commas into names, which are quoted as in csv if they contain a comma."""
     return next(csv.reader([text], skipinitialspace=True), [])

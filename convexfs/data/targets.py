@@ -11,18 +11,19 @@ from convexfs.errors import InputError, check_choice
 if TYPE_CHECKING:
     import numpy as np
 
-#: The kinds of targets.
+#: The kinds of target: categorical or numeric.
 CLASSES, NUMBERS = "classes", "numbers"
 KINDS = (CLASSES, NUMBERS)
-#: Integers with more distinct values than this are not taken for classes, nor are integers with
-#: more than a few values that have few samples each.
+#: Integers look like a quantity, not classes, if they have more distinct values than the first
+#: number, or more than the second with on average fewer samples per value than the third.
 _MOST_VALUES, _FEW_VALUES, _SAMPLES_EACH = 20, 8, 5
-#: Class codes begin with 0 or 1, and the largest is below this multiple of their number.
+#: Integers are class codes if the least is 0 or 1, and the largest is below this multiple of the
+#: number of distinct values.
 _FIRST_CODES, _LEFT_OUT = (0, 1), 2
 
 
 def several_targets(names: Iterable[Any]) -> InputError:
-    """Return the error for a target of several columns, such as a time and an event."""
+    """Return (not raise) the InputError for a target of several columns, as time and event."""
     listed = ", ".join(f"'{name}'" for name in names)
     return InputError(
         f"the target has several columns, {listed}: survival times and several targets are not "
@@ -32,7 +33,7 @@ def several_targets(names: Iterable[Any]) -> InputError:
 
 
 def check_single_target(target: Any, columns: Iterable[str] = ()) -> None:
-    """Raise if a target is a list of columns, or their names between commas."""
+    """Raise InputError if a target is a list of columns, or column names joined by commas."""
     if isinstance(target, list | tuple):
         raise several_targets(target)
     names, known = str(target).split(","), set(columns)
@@ -47,7 +48,7 @@ def check_kind(kind: Any) -> None:
 
 
 def require_kind(name: str, numeric: bool, kind: str | None) -> None:
-    """Raise if the target of the data `name` is not of this kind; None allows both."""
+    """Raise InputError if the data's target is not of this kind; None allows both."""
     if kind == CLASSES and numeric:
         raise InputError(
             f"{name} has numbers for a target, where classes are needed: for numbers there are "
@@ -58,7 +59,7 @@ def require_kind(name: str, numeric: bool, kind: str | None) -> None:
 
 
 def looks_measured(values: "np.ndarray") -> bool:
-    """Return whether integers look like a quantity rather than classes."""
+    """Return whether numbers have so many distinct values that they look like a quantity."""
     import numpy as np
 
     if values.dtype.kind not in "iuf":
@@ -69,7 +70,7 @@ def looks_measured(values: "np.ndarray") -> bool:
 
 
 def are_codes(values: "np.ndarray") -> bool:
-    """Return whether integers are consecutive class codes, or nearly so."""
+    """Return whether integers are class codes: from 0 or 1 on, with few numbers left out."""
     import numpy as np
 
     different = np.unique(values)
@@ -77,7 +78,7 @@ def are_codes(values: "np.ndarray") -> bool:
 
 
 def measured_error(values: "np.ndarray", where: str, insist: str) -> InputError:
-    """Return the error for integer targets that look measured, with regressors and the remedy."""
+    """Return (not raise) the InputError for classes that look like a quantity, with advice."""
     import numpy as np
 
     return InputError(
@@ -88,7 +89,7 @@ def measured_error(values: "np.ndarray", where: str, insist: str) -> InputError:
 
 
 def regressors() -> str:
-    """Return the names of the regression estimators, and their names on the command line."""
+    """Return text that names the regression estimators and their ``--method`` names."""
     from convexfs.methods import estimator_homes  # A higher layer, imported for the message only.
 
     homes = estimator_homes().items()
@@ -97,7 +98,7 @@ def regressors() -> str:
 
 
 def refuse_missing(values: "np.ndarray", where: str, cure: str) -> None:
-    """Raise if a value is missing, naming the first row and the `cure`."""
+    """Raise InputError if a target value is missing, naming the first row and the `cure`."""
     import numpy as np
     import pandas as pd
 
@@ -112,7 +113,7 @@ def refuse_missing(values: "np.ndarray", where: str, cure: str) -> None:
 
 
 def as_numbers(y: Any, where: str) -> "np.ndarray":
-    """Return a numeric target as float64: one value per row, none missing, not all equal."""
+    """Return a numeric target as float64; raise if values are missing, infinite or all equal."""
     import numpy as np
 
     values = np.asarray(y)

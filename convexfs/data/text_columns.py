@@ -18,33 +18,34 @@ _DATE = re.compile(
     r"(?:[ T]\d{1,2}:\d{2}.*)?",
     re.IGNORECASE,
 )
-#: A detection limit such as <0.5 or >= 100; the group is its number.
+#: Pattern of a detection limit such as <0.5 or >= 100; the group is its number.
 LIMIT = re.compile(r"\s*[<>\u2264\u2265]\s*=?\s*([+-]?\d*[.,]?\d+(?:[eE][+-]?\d+)?)\s*")
-#: Digits in groups of three, as in 12,400 or 1,234,567.5.
+#: Pattern of a number with commas between thousands, as 12,400 or 1,234,567.5.
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?\s*")
-#: The same with any separator, which is the regular expression's group.
+#: The same pattern with any separator, which is the group.
 GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}([,. '])\d{3}(?:\1\d{3})*(?:[.,]\d+)?\s*")
-#: A number with a unit or sign, such as 12.5 %, 3.1 mg/l or $5; the groups are prefix, number and
-#: suffix.
+#: Pattern of a number with a unit or sign, such as 12.5 %, 3.1 mg/l or $5; the groups are prefix,
+#: number and suffix.
 WITH_UNIT = re.compile(
     r"([$€£¥~≈'\"]?)\s*([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)"
     r"(\s*[%‰°'\"][^\d\s]{0,3}|\s+[^\d\s].{0,11})?"
 )
-#: Beginnings of dates, times and quantities, which sample ids seldom have.
+#: Pattern of a text that begins with digits, as dates, times and quantities do and ids seldom.
 QUANTITY = re.compile(r"\W*\d")
-#: A column with a larger share of numbers counts as numeric with text in some cells.
+#: A text column with a larger share of numbers counts as numeric with text in some cells.
 _MOSTLY = 0.5
-#: Most distinct texts that a suggested `--missing` lists, and most columns that messages name.
+#: Most texts that a suggested ``--na`` lists, most columns that a message names, and most columns
+#: that a suggested ``--drop`` lists.
 _TEXTS, _NAMED, _DROPPED = 5, 5, 30
-#: Most distinct values of a text column that is detected as categorical, also as a share of its
-#: rows; and a number of values that always is.
+#: A text column is categorical if it has at most this many distinct values and at most this share
+#: of its rows, or at most the third number.
 _MOST_VALUES, _MOST_SHARE, _FEW = 50, 0.25, 3
 DATES, TEXT = "dates", "text"
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column with cells that are not numbers.
+    """Description of a column with cells that are not numbers: first such cell, kind, counts.
 
     Attributes
     ----------
@@ -76,13 +77,13 @@ class TextColumn:
 
     @property
     def place(self) -> str:
-        """Return the row and content of the first such cell."""
+        """Text about the first such cell: its content, its row and how many more there are."""
         more = f" (and {self.others} more)" if self.others else ""
         return f"such as '{self.cell}' in data row {self.row}{more}"
 
 
 def few_values(different: int, rows: int) -> bool:
-    """Return whether a text column has few enough values to be categorical."""
+    """Return whether `different` distinct values in `rows` cells are few enough for categories."""
     return different <= min(_MOST_VALUES, max(_FEW, _MOST_SHARE * rows))
 
 
@@ -94,7 +95,7 @@ def to_numbers(column: Any) -> Any:
 
 
 def text_column(column: Any) -> TextColumn:
-    """Describe a pandas column that is not numeric."""
+    """Return the TextColumn of a pandas column that is not numeric."""
     cells = column.reset_index(drop=True)
     known: Any = cells[cells.notna()]
     if column.dtype.kind in "mM" or not len(known):
@@ -123,7 +124,7 @@ def text_column(column: Any) -> TextColumn:
 
 
 def text_error(where: str, columns: Sequence[TextColumn], out: str) -> InputError:
-    """Return the error for columns that are not numeric; `out` ends its message."""
+    """Return (not raise) the InputError about columns that are not numeric; `out` ends it."""
     parts = [f"text in column '{each.name}', {each.place}" for each in columns if _spoilt(each)]
     if len(parts) > _NAMED:
         parts = [*parts[:_NAMED], f"text in {len(parts) - _NAMED} more columns of numbers"]

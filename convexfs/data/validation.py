@@ -21,7 +21,7 @@ from convexfs.data.targets import (
 from convexfs.data.text_columns import TextColumn, reading_options, text_column, text_error
 from convexfs.errors import InputError, did_you_mean, warn
 
-#: How users declare that integers in a file are classes.
+#: Advice how to declare that integers are classes.
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
 _BLOCK_CELLS = 2**20
 _NAMED_AT_MOST = 5
@@ -35,7 +35,7 @@ def check_finite(
     feature_names: Sequence[str] | None = None,
     cure: str = _CURE,
 ) -> None:
-    """Raise if a cell is NaN or infinite, naming the first such cell.
+    """Raise InputError if a cell is NaN or infinite, naming the first such cell.
 
     Works through blocks of rows, so that even a very wide matrix needs little
     memory beside itself.
@@ -72,7 +72,7 @@ def check_finite(
 
 
 def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
-    """Raise if fewer than two classes occur; warn of classes with one sample.
+    """Raise InputError if there is one class only; warn of classes with one sample.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
 def require_two_classes(
     codes: np.ndarray, class_names: Sequence[str], where: str = "the target"
 ) -> None:
-    """Raise if fewer than two classes occur."""
+    """Raise InputError if all codes are of one class."""
     present = np.unique(codes)
     if present.size == 1:
         raise InputError(
@@ -104,7 +104,7 @@ def require_two_classes(
 
 
 def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | None = None) -> None:
-    """Warn about columns with a single value: they stay, with weight 0.
+    """Warn of the columns in the mask `constant`, naming some; they get weight 0.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def warn_constant_columns(constant: np.ndarray, feature_names: Sequence[str] | N
 
 
 def check_unique(names: Sequence[str], where: str) -> None:
-    """Raise if two columns have one name."""
+    """Raise InputError if two feature names are equal."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(
@@ -130,19 +130,19 @@ def check_unique(names: Sequence[str], where: str) -> None:
 
 
 def near_column(name: str, columns: Sequence[str]) -> str:
-    """Return the end of an error message: the nearest column name, or the last ones."""
+    """Return the end of an error message: the column name most like `name`, or the last ones."""
     hint = did_you_mean(name, columns)
     # A wide table has too many columns for one line.
     return hint if hint.startswith("did you mean") else last_columns(columns)
 
 
 def last_columns(columns: Sequence[str]) -> str:
-    """Return the end of an error message: some columns, including the usual place of a target."""
+    """Return the end of an error message that lists the last columns, where targets usually are."""
     return f"its last columns are {', '.join(columns[-_NAMED_AT_MOST:])}"
 
 
 def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> Any:
-    """Return samples as a DataFrame or array with at least one row and one feature, or raise."""
+    """Return samples as a DataFrame or array; raise if sparse, empty or names do not match."""
     _refuse_sparse(X, where)
     if not hasattr(X, "dtypes"):
         X = as_array(X, where)
@@ -151,7 +151,7 @@ def as_table(X: Any, where: str, feature_names: Sequence[str] | None = None) -> 
 
 
 def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) -> np.ndarray:
-    """Convert samples to a C-contiguous float64 matrix, or raise.
+    """Return samples as a C-contiguous float64 matrix; raise InputError if cells are no numbers.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def as_matrix(X: Any, where: str, feature_names: Sequence[str] | None = None) ->
 def refuse_text(
     X: Any, where: str, hint: Callable[[Sequence[TextColumn]], str] = lambda columns: ""
 ) -> None:
-    """Raise if a table's cells are text or dates, naming the columns.
+    """Raise InputError if cells of a table are text or dates, naming the columns.
 
     What `hint` says of them ends the message. Anything else that is no number is left to
     whoever converts the cells.
@@ -199,7 +199,7 @@ def refuse_text(
 
 
 def refuse_repeated_names(X: Any, where: str) -> None:
-    """Raise if two columns of a table have the same name."""
+    """Raise InputError if two columns of a table have the same name."""
     names = [str(name) for name in getattr(X, "columns", ())]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
@@ -210,7 +210,7 @@ def refuse_repeated_names(X: Any, where: str) -> None:
 
 
 def as_pandas(X: Any) -> Any:
-    """Convert a table of another library, such as polars, to pandas; other objects unchanged."""
+    """Convert a table of another library, such as polars, to pandas; return others unchanged."""
     if not (hasattr(X, "to_pandas") and hasattr(X, "columns")):
         return X
     try:
@@ -223,7 +223,7 @@ def as_pandas(X: Any) -> Any:
 
 
 def as_labels(y: Any, where: str) -> np.ndarray:
-    """Return class labels as a sortable array; raise if one is missing.
+    """Return class labels as an array of one type; raise if one is missing or types are mixed.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def as_labels(y: Any, where: str) -> np.ndarray:
 
 
 def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return class codes 0..K-1 and the sorted class names.
+    """Return class codes 0..K-1 and sorted class names; raise if labels look like numbers.
 
     Parameters
     ----------
@@ -292,13 +292,13 @@ def encode_labels(y: Any, where: str, insisted: bool = False) -> tuple[np.ndarra
 
 
 def row_blocks(X: np.ndarray) -> Iterator[slice]:
-    """Yield slices that cover the rows of X, about eight megabytes each."""
+    """Return an iterator of slices that cover the rows of X, about 8 MB each."""
     step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
 
 def as_array(values: Any, where: str) -> np.ndarray:
-    """Convert values to an array, or raise if rows differ in length."""
+    """Convert values to an array; raise InputError if rows differ in length."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -315,7 +315,7 @@ def _refuse_sparse(X: Any, where: str) -> None:
 
 
 def check_shape(shape: tuple[int, ...], where: str, feature_names: Sequence[str] | None) -> None:
-    """Raise unless the shape has a row and a feature, and one name per feature."""
+    """Raise InputError unless a shape has rows and columns, and one name per column."""
     if len(shape) != 2:
         raise InputError(
             f"{where} has {len(shape)} dimension(s); give a table with one row per sample, "
@@ -360,7 +360,7 @@ def _is_text_or_date(column: Any) -> bool:
 
 
 def how_to_drop(names: Sequence[str]) -> str:
-    """Return a hint on how to leave columns out."""
+    """Return the command-line and Python option that drops columns, naming up to five."""
     listed = shlex.quote(",".join(names[:_NAMED_AT_MOST]))
     return f"convexfs select --drop {listed}, from Python drop=[...]"
 
@@ -387,7 +387,7 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
 
 
 def column_label(position: int, names: Sequence[str] | None) -> str:
-    """Return a column's name, or its position if it has none."""
+    """Return text that names a column: ``column 'age'``, or its position if there are no names."""
     return (
         f"column {position + 1} (counted from 1)"
         if names is None

@@ -11,14 +11,14 @@ import numpy as np
 from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.errors import InputError, writing
 
-#: Most columns of a worksheet.
+#: Most columns of an Excel worksheet.
 _WIDEST_SHEET = 16_384
-#: Optional packages that formats need.
+#: Optional packages that writing needs, by suffix.
 _PACKAGES = {".xlsx": "openpyxl", ".h5ad": "h5py", ".parquet": "pyarrow"}
 
 
 def write_file(data: Dataset, path: str | Path) -> None:
-    """Write samples and classes so that :func:`convexfs.load` reads them back.
+    """Write a Dataset to a file, in a format that :func:`convexfs.load` reads back.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def write_file(data: Dataset, path: str | Path) -> None:
 
 
 def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
-    """Check the path of an output file before any work; return its suffix."""
+    """Return the suffix of an output path; raise if format, package, folder or permission lacks."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -49,7 +49,7 @@ def check_target(path: str | Path, suffixes: Iterable[str]) -> str:
 
 
 def check_package(path: Path) -> None:
-    """Raise if writing this format needs a package that is not installed."""
+    """Raise InputError if writing this format needs a package that is not installed."""
     package = _PACKAGES.get(path.suffix.lower())
     if package is not None and find_spec(package) is None:
         raise InputError(
@@ -60,7 +60,7 @@ def check_package(path: Path) -> None:
 
 def _frame(data: Dataset) -> Any:
     frame = feature_frame(data).copy()
-    # A feature may have the same name as the target.
+    # Rename the target column if a feature has the same name.
     name = data.target
     while name in frame.columns:
         name += "_"
@@ -95,7 +95,7 @@ def _write_npz(data: Dataset, path: Path) -> None:
 
 
 def write_frame(frame: Any, path: str | Path) -> None:
-    """Write any table, such as a ranking of features.
+    """Write a DataFrame to a csv, tsv, parquet or xlsx file.
 
     Parameters
     ----------

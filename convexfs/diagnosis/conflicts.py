@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 from convexfs.certification.auxiliary import Budget, Stopped
 from convexfs.diagnosis.decisions import Decision, Decisions
 from convexfs.diagnosis.linear_conflicts import exact_conflict
-from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram, Part
+from convexfs.diagnosis.ownership import CONSTRAINT, OwnedProgram, Part, StatedRow
 
-#: Items with multipliers below these shares of the largest are dropped first.
+#: Constraints or rows with multipliers below this share of the largest are dropped first; the
+#: shares are tried in turn.
 SUPPORTS = (1e-4, 1e-7)
-#: Most further conflicts that are searched for; they share no constraint.
+#: Most conflicts that are searched for beside the first; they share no constraint row.
 MOST_CONFLICTS = 4
 EXACT = "multipliers in rational arithmetic (Farkas)"
 DECIMAL = f"{EXACT}, with the numbers as they are written in decimals"
@@ -25,11 +26,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Conflict:
-    """Rows that have no feasible point together.
+    """Stated rows that no point satisfies together, with the proof and which are necessary.
 
     Attributes
     ----------
-    rows : tuple of Member
+    rows : tuple of StatedRow
         The conflict; `needed` are those without which the others are verified to be feasible.
     parts : tuple of Part
         The constraints, attributes and domains that the rows belong to, and `needed_parts`.
@@ -43,7 +44,7 @@ class Conflict:
         Subsets that were decided.
     """
 
-    rows: tuple[Member, ...]
+    rows: tuple[StatedRow, ...]
     needed: frozenset[int]
     parts: tuple[Part, ...]
     needed_parts: frozenset[Part]
@@ -55,20 +56,20 @@ class Conflict:
 
     @property
     def irreducible(self) -> bool:
-        """Return whether every row is proven necessary."""
+        """Whether every row of the conflict is proven necessary."""
         return len(self.needed) == len(self.rows)
 
     @property
     def irreducible_by_part(self) -> bool:
-        """Return whether every constraint, with all its rows, is proven necessary."""
+        """Whether every constraint of the conflict, with all its rows, is proven necessary."""
         return len(self.needed_parts) == len(self.parts)
 
 
 def find_conflict(
-    program: OwnedProgram, budget: Budget, members: list[Member] | None = None
+    program: OwnedProgram, budget: Budget, members: list[StatedRow] | None = None
 ) -> Conflict | Decision:
-    """Return an irreducible conflict among some members, or the reason why there is none."""
-    members = program.members if members is None else members
+    """Return an irreducible conflict among `members` (default: all rows), or why none is found."""
+    members = program.stated_rows if members is None else members
     for relaxed in (True, False) if program.form.integer.size else (False,):
         decisions = Decisions(program, budget, relaxed)
         search = _Search(program, decisions, members)
@@ -79,8 +80,8 @@ def find_conflict(
 
 
 def further_conflicts(program: OwnedProgram, budget: Budget, first: Conflict) -> list[Conflict]:
-    """Return further conflicts that share no constraint row with the first or each other."""
-    found, left = [first], program.members
+    """Return conflicts that share no constraint row with the first or with each other."""
+    found, left = [first], program.stated_rows
     while len(found) <= MOST_CONFLICTS:
         last = {id(row) for row in found[-1].rows}
         own = [row for row in found[-1].rows if row.part.kind == CONSTRAINT]
@@ -94,14 +95,14 @@ def further_conflicts(program: OwnedProgram, budget: Budget, first: Conflict) ->
 
 
 class _Search:
-    """The search for one conflict among some members."""
+    """Search for one conflict among some stated rows: exactly if linear, else by decisions."""
 
-    def __init__(self, program: OwnedProgram, decisions: Decisions, members: list[Member]):
-        self.program, self.decisions, self.members = program, decisions, members
+    def __init__(self, program: OwnedProgram, decisions: Decisions, members: list[StatedRow]):
+        self.program, self.decisions, self.stated_rows = program, decisions, members
         self.by_rows = bool(getattr(program.stated, "row_names", ()))
 
     def run(self) -> Conflict | Decision:
-        exact = self._exact(self.members)
+        exact = self._exact(self.stated_rows)
         if exact is not None:
             parts = _parts(exact.rows)
             if self.by_rows:  # In a problem read from a file, each row is a constraint.
@@ -111,21 +112,21 @@ class _Search:
                 exact = self._exact(self._of_parts(parts))
             if exact is not None:
                 return self._with_parts(exact, parts, needed)
-        whole = self.decisions.decide(self.members)
+        whole = self.decisions.decide(self.stated_rows)
         if whole.feasible is not False:
             return whole
         if self.by_rows:
-            return self._rows_of(self.members, whole, (), frozenset())
-        parts, needed = self._reduced_parts(_parts(self.members), whole)
+            return self._rows_of(self.stated_rows, whole, (), frozenset())
+        parts, needed = self._reduced_parts(_parts(self.stated_rows), whole)
         chosen = self._of_parts(parts)
         exact = self._exact(chosen)
         if exact is not None:
             return self._with_parts(exact, parts, needed)
         return self._rows_of(chosen, self.decisions.decide(chosen), parts, needed)
 
-    def _of_parts(self, parts: Iterable[Part]) -> list[Member]:
+    def _of_parts(self, parts: Iterable[Part]) -> list[StatedRow]:
         chosen = set(parts)
-        return [member for member in self.members if member.part in chosen]
+        return [member for member in self.stated_rows if member.part in chosen]
 
     def _reduced_parts(
         self, parts: tuple[Part, ...], known: Decision | None = None
@@ -141,7 +142,7 @@ class _Search:
 
     def _rows_of(
         self,
-        members: list[Member],
+        members: list[StatedRow],
         known: Decision,
         parts: tuple[Part, ...],
         needed_parts: frozenset[Part],
@@ -157,14 +158,14 @@ class _Search:
     def _with_parts(
         self, exact: Conflict, parts: tuple[Part, ...], needed: frozenset[Part]
     ) -> Conflict:
-        """Return a conflict of exactly proven rows, with the parts they belong to."""
+        """Return an exactly proven conflict with its constraints, and those proven necessary."""
         own = tuple(part for part in parts if part in exact.parts)
         return Conflict(
             exact.rows, exact.needed, own, needed & frozenset(own), exact.proof, True,
             exact.relaxed, self.decisions.taken, exact.multipliers,
         )  # fmt: skip
 
-    def _exact(self, members: list[Member]) -> Conflict | None:
+    def _exact(self, members: list[StatedRow]) -> Conflict | None:
         form, rows = self.program.restricted(members, self.decisions.relaxed)
         if form.curved.any() or form.integer.size or not form.A.nnz:
             return None
@@ -178,28 +179,26 @@ class _Search:
         chosen = [owner[int(rows[row])] for row in found.rows if int(rows[row]) in owner]
         unique = list({id(member): member for member in chosen}.values())
         needed = [each for each in unique if self._is_needed(each, unique)]
-        # A member with several rows, such as abs(x) <= 1, is necessary if one of its rows is.
+        # A stated row with several program rows, such as abs(x) <= 1, is necessary if one of these
+        # is.
         return Conflict(
             tuple(unique), frozenset(map(id, needed)), _parts(unique), frozenset(),
             DECIMAL if found.decimal else EXACT, True, self.decisions.relaxed,
             self.decisions.taken, tuple(zip(found.rows.tolist(), found.multipliers, strict=True)),
         )  # fmt: skip
 
-    def _is_needed(self, member: Member, conflict: list[Member]) -> bool:
-        """Return whether a row of an exact conflict is necessary.
-
-        Bounds of booleans do not count.
-        """
+    def _is_needed(self, member: StatedRow, conflict: list[StatedRow]) -> bool:
+        """Return whether a row is proven necessary in an exact conflict; True without booleans."""
         if not self.program.boolean_rows.size:
             return True
         return bool(self.decisions.decide([e for e in conflict if e is not member]).feasible)
 
 
-def _parts(members: Iterable[Member]) -> tuple[Part, ...]:
+def _parts(members: Iterable[StatedRow]) -> tuple[Part, ...]:
     return tuple(dict.fromkeys(member.part for member in members))
 
 
-def _weight(member: Member, decision: Decision) -> float:
+def _weight(member: StatedRow, decision: Decision) -> float:
     return 1.0 if decision.weights is None else float(decision.weights[member.own].max())
 
 
@@ -209,9 +208,9 @@ def _shrunk(
     weight: Callable[[Item, Decision], float],
     known: Decision,
 ) -> tuple[list[Item], list[Item]]:
-    """Shrink an infeasible list; return the items left and those proven necessary."""
+    """Drop items while the others stay infeasible; return those left and those proven necessary."""
     items = _support(items, decide, weight, known)
-    # Drop attributes and domains last, because readers can rarely change them.
+    # Try to drop constraints first: readers can rarely change attributes and domains.
     pending = sorted(items, key=lambda item: _kind(item) != CONSTRAINT)
     kept: list[Item] = []
     needed: list[Item] = []
@@ -242,7 +241,7 @@ def _support(
     weight: Callable[[Item, Decision], float],
     known: Decision,
 ) -> list[Item]:
-    """Return the items with nonzero multipliers, if they are proven infeasible."""
+    """Return the items with clearly nonzero multipliers if proven infeasible, else all."""
     if known.weights is None or len(items) < 2:
         return items
     weights = [weight(item, known) for item in items]

@@ -15,7 +15,7 @@ NOT_CONVEX = "not convex"
 
 
 def explain_not_convex(problem: cp.Problem) -> Explanation:
-    """Name the parts that break cvxpy's rules, the rules, and rewrites that keep them."""
+    """Return the Explanation of a problem that is not DCP: broken rules, rewrites and advice."""
     describe = describer(problem)
     reasons = list(broken_rules(problem, describe))
     lines = [Line(reason.partition(": ")[2], _key(reason)) for reason in reasons]
@@ -47,7 +47,7 @@ def explain_not_convex(problem: cp.Problem) -> Explanation:
 
 
 def describer(problem: cp.Problem) -> Callable[[Any], str]:
-    """Return a function that prints expressions of a problem as text."""
+    """Return a function that prints the problem's expressions as text."""
     from convexfs.inspection.layout import Notation
     from convexfs.inspection.parse import read
     from convexfs.inspection.symbols import SymbolTable
@@ -72,7 +72,7 @@ def _rewrite_lines(found: list[Rewrite], describe: Callable[[Any], str]) -> list
 
 
 def _advice(problem: cp.Problem, describe: Callable[[Any], str]) -> Iterator[str]:
-    """Yield advice for parts without an equivalent convex expression."""
+    """Yield sentences on what to do about parts that have no equivalent convex expression."""
     yield from broken_log_log_rules(problem, describe)
     objective = problem.objective.expr
     maximised = isinstance(problem.objective, cp.Maximize)

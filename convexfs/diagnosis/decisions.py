@@ -19,15 +19,16 @@ from convexfs.certification.feasible_points import change_to_feasible, is_tight,
 from convexfs.certification.infeasibility import proof_of_infeasibility
 from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm, once
-from convexfs.diagnosis.ownership import Member, OwnedProgram
+from convexfs.diagnosis.ownership import OwnedProgram, StatedRow
 
-#: Most nodes of branch and bound for one decision.
+#: Largest number of branch-and-bound nodes for one decision.
 NODES = 500
-#: Most CPU seconds for one decision.
+#: Largest number of CPU seconds for one decision.
 SECONDS = 10.0
-#: Violations below this share of their rows' units are tried as feasible first.
+#: If the least violation is at most this share of the rows' units, feasibility is tried first.
 NEARLY = 1e-7
-#: In a second proof, cones with weights below these shares of the largest are left out.
+#: If infeasibility is not proven, it is tried again without cones whose weights are below this
+#: share of the largest.
 SUPPORTS = (1e-4, 1e-6)
 TIGHT = "a point that breaks no row by more than 1e-8 of its terms"
 POINT = "a point that is proven to be feasible"
@@ -35,7 +36,7 @@ POINT = "a point that is proven to be feasible"
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether some rows have a feasible point (None if unknown), and the proof.
+    """Verdict whether some rows have a feasible point (None if unknown), and how it is proven.
 
     `weights` are sizes of multipliers by row of the whole program, where there are any: rows
     without weight are not needed for the contradiction.
@@ -47,7 +48,7 @@ class Decision:
 
 
 class Decisions:
-    """Cached decisions about subsets of a program's members, within a CPU budget.
+    """Feasibility decisions about subsets of a program's stated rows, cached, in a CPU budget.
 
     `relaxed` ones allow fractions where variables must be integers.
     """
@@ -56,8 +57,8 @@ class Decisions:
         self.program, self.budget, self.relaxed, self.taken = program, budget, relaxed, 0
         self._known: dict[frozenset[int], Decision] = {}
 
-    def decide(self, members: Iterable[Member]) -> Decision:
-        """Decide about some members; unknown if the budget is exhausted."""
+    def decide(self, members: Iterable[StatedRow]) -> Decision:
+        """Return the Decision about some stated rows; unknown if the CPU budget is exhausted."""
         chosen = list(members)
         key = frozenset(map(id, chosen))
         if key not in self._known:
@@ -67,7 +68,7 @@ class Decisions:
             self._known[key] = self._decide(chosen)
         return self._known[key]
 
-    def _decide(self, members: list[Member]) -> Decision:
+    def _decide(self, members: list[StatedRow]) -> Decision:
         form, rows = self.program.restricted(members, self.relaxed)
         if not rows.size:
             return Decision(True, POINT)
@@ -84,7 +85,7 @@ class Decisions:
 
 
 def decide_form(form: StandardForm, budget: Budget) -> Decision:
-    """Decide whether a program has a feasible point; weights refer to its own rows."""
+    """Return the Decision whether a program has a feasible point; weights are by its rows."""
     nearest, flat = _nearest(form, budget), not form.curved.any()
     units = data_units(form).rows
     weights, broken = None, np.inf
@@ -109,7 +110,7 @@ def decide_form(form: StandardForm, budget: Budget) -> Decision:
 def _proof_of_infeasibility(
     form: StandardForm, weights: np.ndarray | None, budget: Budget
 ) -> str | None:
-    """Return how infeasibility is proven, or None.
+    """Return text on how infeasibility is proven, or None; try heavy cones alone if needed.
 
     Where multipliers of all cones prove nothing, those of the cones that weigh most may: the
     others' lie on the boundary of their dual cones, where no correction has room.
@@ -126,7 +127,7 @@ def _proof_of_infeasibility(
 
 
 def _nearest(form: StandardForm, budget: Budget) -> Found | None:
-    """Return a point of least violation, with multipliers that may prove infeasibility."""
+    """Return a point of least violation with multipliers, from HiGHS or Clarabel, or None."""
     if form.curved.any():
         return least_violation(form, Scaling.equilibrated(form))
     program = LinearProgram(form.without_objective())
@@ -140,7 +141,7 @@ def _nearest(form: StandardForm, budget: Budget) -> Found | None:
 def multipliers_with_bounds(
     program: LinearProgram, ray: np.ndarray, cancelled: np.ndarray | None = None
 ) -> np.ndarray:
-    """Extend multipliers of general rows to all rows, including variable bounds."""
+    """Return multipliers of all rows: those of general rows, and matching ones of bounds."""
     form, y = program.form, ray.copy()
     sums = form.A.T @ y
     if cancelled is None:
@@ -154,7 +155,7 @@ def multipliers_with_bounds(
 
 
 def bound_row(program: LinearProgram, column: int, below: bool) -> int | None:
-    """Return a row that states the lower or upper bound of a column; None if no row does."""
+    """Return the index of a row that states a column's lower or upper bound; None if none does."""
     form, by_column = program.form, _by_column(program.form)
     limit = program.lower[column] if below else program.upper[column]
     for row in by_column.indices[by_column.indptr[column] : by_column.indptr[column + 1]]:
@@ -175,7 +176,7 @@ def _by_column(form: StandardForm) -> Any:
 def _proof_of_feasibility(
     form: StandardForm, nearest: Found | None, budget: Budget, flat: bool
 ) -> str | None:
-    """Return how a feasible point is verified, or None."""
+    """Return text on how a feasible point is verified, or None."""
     budget.check()
     if nearest is not None and change_to_feasible(form, nearest.z) is not None:
         return POINT

@@ -22,9 +22,9 @@ from convexfs.errors import InputError, check_number
 from convexfs.records import ERROR, OPTIMAL, UNBOUNDED, UNDECIDED, Certificate, Solution
 from convexfs.solving.solve import solve
 
-#: Default CPU seconds of an explanation.
+#: Default limit on the CPU seconds of an explanation.
 SECONDS = 30.0
-#: Share of the remaining time for the first conflict; the rest is for its relaxation.
+#: Fraction of the remaining time for the first conflict; the relaxation gets the rest.
 CONFLICT_SHARE = 0.6
 BADLY_SCALED = "badly scaled"
 
@@ -94,7 +94,7 @@ def _problem(problem: Any) -> cp.Problem:
 
 
 class _Session:
-    """One explanation of a convex problem."""
+    """Solves a convex problem and explains the result: optimum, conflict, ray or undecided."""
 
     def __init__(
         self, problem: cp.Problem, solver: str, budget: Budget, sources: Mapping[int, str] | None

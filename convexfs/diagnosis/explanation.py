@@ -10,7 +10,7 @@ from typing import Any
 
 from convexfs.errors import and_more
 
-#: Width of the terminal.
+#: Longest line of a text, in columns.
 WIDTH = 80
 _INDENT = "  "
 _SPECIAL = {
@@ -22,7 +22,7 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a section: a sentence, with the name it is about and its source line, if any."""
+    """A line of a section: a sentence, the name it is about and the source file:line, if any."""
 
     text: str
     name: str = ""
@@ -30,7 +30,7 @@ class Line:
 
 
 def first_lines(lines: Sequence[Line], most: int) -> list[Line]:
-    """Return at most so many lines, and a line that counts the others."""
+    """Return the first `most` lines, and a line that says how many were left out."""
     left = len(lines) - most
     more = [Line(f"... and {left} more; to_dict() and --json have all")] if left > 0 else []
     return [*lines[:most], *more]
@@ -38,7 +38,7 @@ def first_lines(lines: Sequence[Line], most: int) -> list[Line]:
 
 @dataclass(frozen=True)
 class Section:
-    """A title with lines, or with a `table` of headings and cells."""
+    """A section of an explanation: a title, and lines or a `table` of headings and cells."""
 
     title: str
     lines: Sequence[Line] = ()
@@ -75,7 +75,7 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """Return the explanation in lines of at most 80 columns."""
+        """The explanation as text in lines of at most 80 columns."""
         blocks = [textwrap.fill(self.headline, WIDTH)]
         for section in self.sections:
             body = _table(section.table) if section.table else _lines(section.lines)
@@ -84,7 +84,7 @@ class Explanation:
 
     @property
     def short(self) -> str:
-        """Return headline and relevant names in one line."""
+        """Headline, and the first four names of the first section, in one line."""
         lines = self.sections[0].lines if self.sections else ()
         names = list(dict.fromkeys(line.name for line in lines if line.name))
         return f"{self.headline}: {and_more(names[:4], len(names))}" if names else self.headline
@@ -115,7 +115,7 @@ class Explanation:
         return parts
 
     def to_latex(self) -> str:
-        """Return LaTeX paragraphs and lists."""
+        """Return the explanation as LaTeX paragraphs and lists."""
         parts = [rf"\paragraph{{{escape_latex(self.headline)}}}"]
         for section in self.sections:
             items = [
@@ -131,7 +131,7 @@ class Explanation:
         return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, words and lists."""
+        """Return status, headline and all data as plain numbers, texts, lists and dicts."""
         own = {"status": self.status, "proven": self.proven, "headline": self.headline}
         return own | {name: _plain(value) for name, value in self.data.items()}
 
@@ -141,7 +141,7 @@ class Explanation:
 
 
 def escape_latex(text: str) -> str:
-    """Escape text for LaTeX, on one line."""
+    """Escape LaTeX's special characters, and join the text to one line."""
     plain = " ".join(str(text).split())
     return "".join(_SPECIAL.get(letter, letter) for letter in plain)
 
@@ -157,7 +157,7 @@ def _plain(value: Any) -> Any:
 
 
 def _lines(lines: Sequence[Line]) -> list[str]:
-    """Format lines: names in a column, sentences beside them, sources at the right."""
+    """Return lines of text: names in a column, sentences beside them, sources at the right."""
     width = min(26, max((len(line.name) for line in lines), default=0))
     written = []
     for line in lines:
@@ -177,7 +177,7 @@ def _lines(lines: Sequence[Line]) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Format a table whose last column takes the remaining width."""
+    """Return the rows of a table as lines of text with aligned columns, cut at 80."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:

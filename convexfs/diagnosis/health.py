@@ -11,25 +11,28 @@ from convexfs.certification.auxiliary import Budget
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation
 from convexfs.diagnosis.explanation import Line, Section
 from convexfs.diagnosis.naming import Names
-from convexfs.diagnosis.ownership import CONSTRAINT, Member
+from convexfs.diagnosis.ownership import CONSTRAINT, StatedRow
 from convexfs.diagnosis.scaling import propose_scaling
 
-#: Ratios of largest to smallest coefficient that are reported: within a part, and overall.
+#: A constraint's or variable's coefficients are reported if the largest exceeds this multiple of
+#: the smallest.
 WIDE = 1e6
-#: Right-hand sides above this, or below its inverse, are extreme.
+#: Limits of rows above this, or below its inverse, are reported as extreme.
 EXTREME = 1e7
-#: A coefficient of a boolean variable this many times the others in its row is a big M.
+#: An integer variable's coefficient is a big M if it is at least this multiple of the others in its
+#: row.
 BIG = 1e3
-#: Rows are nearly parallel below this angle; and the most rows that are compared.
+#: Rows are nearly parallel if their cosine differs from 1 by less than this. With more rows than
+#: the second number, none are compared.
 PARALLEL, MOST_COMPARED = 1e-6, 4000
-#: Most lines of each kind.
+#: Most lines of each kind of finding.
 MOST_LINES = 5
 
 
 def health_sections(
     names: Names, problem: cp.Problem, budget: Budget, certified: bool = False
 ) -> tuple[list[Section], dict[str, Any]]:
-    """Return sections on numerical problems; none if there are none.
+    """Return sections on numerical trouble and a proposed scaling ([] if none), and the data.
 
     A scaling is proposed if the problem is not `certified`, or if its numbers are extreme.
     """
@@ -51,11 +54,11 @@ def health_sections(
     return sections, data
 
 
-def _own_rows(names: Names) -> Iterator[tuple[Member, np.ndarray, np.ndarray]]:
-    """Yield the linear rows of the user's constraints, with columns and coefficients."""
+def _own_rows(names: Names) -> Iterator[tuple[StatedRow, np.ndarray, np.ndarray]]:
+    """Yield (stated row, columns, coefficients) of each row, without auxiliary columns."""
     program = names.program
     A, own = program.form.A, program.own_columns
-    for member in program.members:
+    for member in program.stated_rows:
         for row in member.own:
             at = slice(A.indptr[row], A.indptr[row + 1])
             kept = own[A.indices[at]] & (A.data[at] != 0)
@@ -64,7 +67,7 @@ def _own_rows(names: Names) -> Iterator[tuple[Member, np.ndarray, np.ndarray]]:
 
 
 def _wide_ranges(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield constraints and variables whose coefficients span more than `WIDE`."""
+    """Yield (name, sentence) of constraints and variables with coefficients of a WIDE range."""
     groups: dict[str, list[tuple[float, str]]] = {}
     program = names.program
     owner = {}
@@ -85,8 +88,8 @@ def _wide_ranges(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _extreme(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield limits that are so large or small that tolerances become meaningless."""
-    for member in names.program.members:
+    """Yield (row name, sentence) of rows with an extremely large or small limit."""
+    for member in names.program.stated_rows:
         if member.part.kind == CONSTRAINT:
             limit = names.limit(member)
             size = 1.0 if limit is None else abs(limit[0])
@@ -95,13 +98,13 @@ def _extreme(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _big_m(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield rows that a boolean switches off, with the smallest M that implied bounds allow."""
+    """Yield (row name, sentence) of rows with a big M, and the smallest M that is enough."""
     form, program = names.program.form, names.program
     if not form.integer.size:
         return
     box = BoundPropagation(form).run()
     integer = set(form.integer.tolist())
-    for member in program.members:
+    for member in program.stated_rows:
         row = int(member.own[0])
         if member.rows.size > 1 or form.equalities[row] or form.curved[row]:
             continue
@@ -115,7 +118,8 @@ def _big_m(names: Names) -> Iterator[tuple[str, str]]:
             continue
         ends = np.where(entries[others] > 0, box.lower[columns[others]], box.upper[columns[others]])
         least = float(entries[others] @ ends) + form.b[row]
-        # rest + b + M y >= 0 must hold at y = 1; rest + b - M y >= 0 at y = 0, with M in b.
+        # With the switch y, the row "others + b + M y >= 0" must hold at y = 1; a row "... - M y",
+        # whose b contains M, at y = 0.
         need = -least if entries[switch][0] > 0 else M - least
         name = program.column_name(int(columns[switch][0]))
         if np.isfinite(need) and need < 0.5 * M:
@@ -125,9 +129,9 @@ def _big_m(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _parallel(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield a linear row, and text about another row that is nearly but not exactly parallel."""
+    """Yield (row name, sentence) of pairs of rows that are nearly, not exactly, parallel."""
     form = names.program.form
-    members = [each for each in names.program.members if each.rows.size == 1]
+    members = [each for each in names.program.stated_rows if each.rows.size == 1]
     rows = np.array([int(each.own[0]) for each in members], dtype=int)
     wide = np.diff(form.A.indptr)[rows] > 1 if rows.size else np.zeros(0, dtype=bool)
     rows, members = rows[wide], [each for each, kept in zip(members, wide, strict=True) if kept]

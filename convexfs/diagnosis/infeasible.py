@@ -7,14 +7,14 @@ from convexfs.certification.auxiliary import Budget
 from convexfs.diagnosis.conflicts import Conflict, further_conflicts
 from convexfs.diagnosis.explanation import Explanation, Line, Section, first_lines
 from convexfs.diagnosis.naming import Names
-from convexfs.diagnosis.ownership import CONSTRAINT, Member
+from convexfs.diagnosis.ownership import CONSTRAINT, StatedRow
 from convexfs.diagnosis.relaxation import Relaxation, least_relaxation
 from convexfs.errors import and_more
 from convexfs.records import INFEASIBLE
 
-#: Most printed rows of one constraint, and most lines of a conflict.
+#: Most rows of one constraint that are printed apart, and most lines of a conflict.
 MOST_ROWS, MOST_LINES = 6, 24
-#: Shares of the time for further conflicts and for the least relaxation.
+#: Fraction of the remaining time for the least relaxation, and then for further conflicts.
 SHARE = 0.5
 BOOLEAN = "boolean"
 
@@ -22,7 +22,7 @@ BOOLEAN = "boolean"
 def explain_infeasible(
     conflict: Conflict, names: Names, budget: Budget, relax: bool = True
 ) -> Explanation:
-    """Explain a conflict, with the least relaxation and with further conflicts."""
+    """Return the Explanation of a conflict, with the least relaxation and further conflicts."""
     program = names.program
     relaxation = None
     if relax:
@@ -51,7 +51,7 @@ def explain_infeasible(
 
 
 def _headline(conflict: Conflict, names: Names) -> str:
-    count, total = len(conflict.rows), len(names.program.members)
+    count, total = len(conflict.rows), len(names.program.stated_rows)
     rows = f"{count} of {total} rows conflict"
     if count == 1:
         return f"INFEASIBLE, proven: no point satisfies {names.row(conflict.rows[0])}"
@@ -71,7 +71,7 @@ def _title(conflict: Conflict) -> str:
 
 
 def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:
-    """Return the rows of a conflict as lines; many rows of one constraint share a line."""
+    """Return a conflict's rows as Lines; more than MOST_ROWS of one constraint share a line."""
     lines = []
     for part in sorted(conflict.parts, key=names.program.parts.index):
         rows = [member for member in conflict.rows if member.part == part]
@@ -91,7 +91,7 @@ def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:
 
 
 def _integers(conflict: Conflict, names: Names) -> list[tuple[str, str]]:
-    """Return the integer variables of a conflict, with their type in words."""
+    """Return (name, "boolean" or "an integer") of the integer variables in a conflict."""
     form, program = names.program.form, names.program
     used = {int(each) for row in conflict.rows for each in form.A[row.rows].indices}
     found = []
@@ -103,9 +103,9 @@ def _integers(conflict: Conflict, names: Names) -> list[tuple[str, str]]:
     return found
 
 
-def _folded(part: Any, rows: Sequence[Member], names: Names) -> Line:
+def _folded(part: Any, rows: Sequence[StatedRow], names: Names) -> Line:
     shown = ", ".join(str(row.number) for row in rows[:MOST_ROWS])
-    of = sum(member.part == part for member in names.program.members)
+    of = sum(member.part == part for member in names.program.stated_rows)
     text = f"{names.statement(part)}, rows {shown}, ... ({len(rows)} of {of})"
     return Line(text, names.part(part), names.source(part))
 

@@ -23,26 +23,26 @@ from convexfs.certification.exact.linear_program import (
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
 
-#: Sums below these shares of their terms count as 0, for nonbasic and basic columns.
+#: A column's sum below this share of its terms counts as 0: if it is nonbasic, and if basic.
 CANCELLED, BASIC_CANCELLED = 1e-14, 1e-6
-#: Multipliers below this share of the largest, in units of their rows, count as 0.
+#: Multipliers, times the size of their rows, below this share of the largest count as 0.
 SUPPORT = 1e-13
-#: HiGHS's strategy option: reduce the conflict of the linear program until irreducible.
+#: Value of HiGHS's option iis_strategy: reduce the conflict until it is irreducible.
 IRREDUCIBLE = 6
-#: Simplex settings whose rays are tried in turn.
+#: HiGHS options that are tried in turn to get different rays.
 RAYS: tuple[dict[str, Any], ...] = (
     {"presolve": "off"},
     {"presolve": "off", "simplex_strategy": 4},
     {"presolve": "off", "simplex_dual_edge_weight_strategy": 1},
     {"presolve": "off", "simplex_scale_strategy": 0},
 )
-#: Larger conflicts are not verified by elimination.
+#: Conflicts with more rows are not proven by exact elimination.
 MOST_ROWS = 4000
 
 
 @dataclass(frozen=True)
 class ExactConflict:
-    """Rows that are proven to be an irreducible conflict, with their multipliers.
+    """Row indices of a conflict that is exactly proven irreducible, with their multipliers.
 
     `decimal` tells that the numbers were taken as they are written in decimals, 0.1 for 1/10.
     """
@@ -53,7 +53,7 @@ class ExactConflict:
 
 
 def exact_conflict(form: StandardForm, budget: Budget) -> ExactConflict | None:
-    """Return an irreducible conflict of a linear program; None if none is proven."""
+    """Return an exactly proven irreducible conflict of a linear program, or None."""
     for rows in _candidates(form, budget):
         found = _proven(form, rows)
         if found is not None:
@@ -80,7 +80,7 @@ def _proven(form: StandardForm, rows: np.ndarray) -> ExactConflict | None:
 
 
 def _signed(form: StandardForm, rows: np.ndarray, y: list[Any], decimal: bool) -> list[Any] | None:
-    """Return y or -y if it exactly contradicts the rows, else None."""
+    """Return y or -y, whichever exactly proves the rows infeasible; None if neither does."""
     depth = sum((_number(form.b[row], decimal) * each for row, each in zip(rows, y, strict=True)),
                 fmpq(0))  # fmt: skip
     if depth == 0:
@@ -137,7 +137,7 @@ def _null_vector(A: Any, decimal: bool) -> list[Any] | None:
 def _subtract(
     target: dict[int, Any], by: dict[int, Any], pivot: int, where: list[set[int]], number: int
 ) -> None:
-    """Eliminate the unknown `pivot` from an equation."""
+    """Subtract a multiple of equation `by` from `target`, in place, to eliminate `pivot`."""
     factor = target[pivot] / by[pivot]
     for row, entry in by.items():
         value = target.get(row, 0) - factor * entry
@@ -150,7 +150,7 @@ def _subtract(
 
 
 def _candidates(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
-    """Yield sets of rows that may be irreducible conflicts."""
+    """Yield arrays of row indices that may be irreducible conflicts, from HiGHS."""
     program = LinearProgram(form)
     own = _reduced_conflict(program, budget)
     if own is not None:
@@ -163,7 +163,7 @@ def _candidates(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
 
 
 def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> Any:
-    """Return HiGHS after it proved infeasibility; None otherwise."""
+    """Run HiGHS on the feasibility problem; return it if it finds infeasibility, else None."""
     highs = highspy.Highs()
     limit = max(0.05, min(30.0, budget.left))
     for name, value in {
@@ -182,7 +182,7 @@ def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> 
 
 
 def _rays(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> Iterator[np.ndarray]:
-    """Yield multipliers of all rows from a ray of the simplex method, with both signs.
+    """Yield multipliers of all rows from HiGHS's dual ray, with both signs.
 
     Where a column is basic its sum is 0, however large its rounding error.
     """
@@ -203,7 +203,7 @@ def _rays(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> I
 
 
 def _reduced_conflict(program: LinearProgram, budget: Budget) -> np.ndarray | None:
-    """Return the conflict that HiGHS itself reduced; it is proven elsewhere."""
+    """Return the row indices of HiGHS's own irreducible subsystem, not verified; None if none."""
     limit = max(0.05, min(10.0, budget.left))
     highs = _highs(program, {"iis_strategy": IRREDUCIBLE, "iis_time_limit": limit}, budget)
     if highs is None:

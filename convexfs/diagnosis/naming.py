@@ -14,20 +14,20 @@ from cvxpy.constraints.constraint import Constraint
 from convexfs.diagnosis.ownership import (
     ATTRIBUTE,
     CONSTRAINT,
-    Member,
     OwnedProgram,
     Part,
+    StatedRow,
     entry_name,
 )
 
-#: Most terms of a row that are printed.
+#: Rows with more terms are printed as their constraint.
 MOST_TERMS = 6
-#: Longest statement in characters.
+#: Longest printed constraint in characters; longer ones are cut.
 LONGEST = 160
 
 
 class Names:
-    """The user's names for the parts of a program.
+    """The user's names, texts and source lines of constraints and rows of a program.
 
     Parameters
     ----------
@@ -42,19 +42,19 @@ class Names:
 
     @property
     def rows(self) -> Mapping[int, tuple[tuple[str, bool], ...]]:
-        """Return row names by constraint position, for problems read from files."""
+        """Row names from a problem file, by constraint position; {} for other problems."""
         return getattr(self.program.stated, "row_names", {})
 
     def part(self, part: Part) -> str:
-        """Return the name of a part: its label, or its position."""
+        """Return the name of a constraint (label or position), attribute or objective."""
         if part.kind == CONSTRAINT:
             return self._constraint(part).label or f"constraint {part.position}"
         if part.kind == ATTRIBUTE:
             return f"attribute of {self._variable(part).name()}"
         return "objective"
 
-    def row(self, member: Member) -> str:
-        """Return the name of a row, such as ``budget`` or ``demand[3]``."""
+    def row(self, member: StatedRow) -> str:
+        """Return the name of a stated row, such as ``budget`` or ``demand[3]``."""
         part = member.part
         if part.kind == CONSTRAINT:
             if part.position in self.rows:
@@ -70,7 +70,7 @@ class Names:
         return self.part(part)
 
     def statement(self, part: Part) -> str:
-        """Return a constraint as text; for other parts, the name."""
+        """Return the text of a constraint, such as ``x + y <= 1``; for an attribute, its name."""
         if self._statements is None:
             self._statements = statements(self.program.stated)
         if part.kind == ATTRIBUTE:
@@ -79,8 +79,8 @@ class Names:
             return self._statements[part.position + 1]
         return f"{self._statements[0]} must be defined"
 
-    def row_statement(self, member: Member) -> str:
-        """Return a row as text: its terms if they are few, else its constraint."""
+    def row_statement(self, member: StatedRow) -> str:
+        """Return the text of a stated row: its terms if they are few, else its constraint."""
         rows, form = member.own, self.program.form
         as_stated = self.program.stated is self.program.problem
         if as_stated and rows.size == member.rows.size == 1 and not form.curved[rows[0]]:
@@ -90,13 +90,13 @@ class Names:
         return self.statement(member.part)
 
     def source(self, part: Part) -> str:
-        """Return the source file and line of a constraint, or ""."""
+        """Return ``file.py:12``, where a constraint was made, or "" if unknown."""
         if part.kind != CONSTRAINT:
             return ""
         return self.sources.get(self._constraint(part).id, "")
 
-    def limit(self, member: Member) -> tuple[float, int] | None:
-        """Return the constant side of a row, and 1 for an upper limit or -1 for a lower one."""
+    def limit(self, member: StatedRow) -> tuple[float, int] | None:
+        """Return a row's constant side, and 1 if it is an upper or -1 if a lower limit; or None."""
         if member.part.kind != CONSTRAINT:
             return None
         constraint = self._constraint(member.part)
@@ -112,8 +112,8 @@ class Names:
                 return (-limit, -sign) if turned else (limit, sign)
         return None
 
-    def _is_lower(self, member: Member) -> bool:
-        """Return whether a file states the row as a lower limit, which is stored negated."""
+    def _is_lower(self, member: StatedRow) -> bool:
+        """Return whether a problem file states the row as a lower limit, stored negated."""
         named = self.rows.get(member.part.position)
         equal = self.program.form.equalities[member.own[0]]
         return named is not None and not equal and named[member.number][1]
@@ -124,8 +124,8 @@ class Names:
     def _variable(self, part: Part) -> Any:
         return self.program.stated.variables()[part.position]
 
-    def _terms(self, row: int, member: Member) -> str | None:
-        """Write ``a z + b >= 0`` in the direction in which its constraint is stated."""
+    def _terms(self, row: int, member: StatedRow) -> str | None:
+        """Return a linear row as ``3 x <= 2``, in its constraint's direction; None if too long."""
         A, own = self.program.form.A, self.program.own_columns
         columns = A.indices[A.indptr[row] : A.indptr[row + 1]]
         entries, b = A.data[A.indptr[row] : A.indptr[row + 1]], self.program.form.b[row]
@@ -150,7 +150,7 @@ class Names:
 
 
 def statements(problem: cp.Problem) -> list[str]:
-    """Return the objective and all constraints as text."""
+    """Return the texts of the objective and of all constraints, cut at LONGEST characters."""
     from convexfs.inspection.layout import Notation
     from convexfs.inspection.parse import read_problem
     from convexfs.inspection.symbols import SymbolTable
@@ -165,7 +165,7 @@ def statements(problem: cp.Problem) -> list[str]:
 
 @contextmanager
 def recorded_lines(path: str | os.PathLike[str]) -> Iterator[dict[int, str]]:
-    """Record the source line of each constraint while the code of a file runs.
+    """Yield a dict that gets ``file:line`` of each constraint made by a file's code in the block.
 
     cvxpy keeps no source lines: they are known only of code that is run here.
     """

@@ -28,21 +28,21 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import InputError
 
 CONSTRAINT, ATTRIBUTE, OBJECTIVE = "constraint", "attribute", "objective"
-#: Constraint classes to which cvxpy compiles.
+#: Class to which cvxpy compiles each class of linear constraint.
 _LOWERED = {Equality: Zero, Inequality: NonNeg}
 
 
 @dataclass(frozen=True, order=True)
 class Part:
-    """A part of the stated problem: a constraint or variable by position, or the objective."""
+    """Key of a part of the stated problem: kind and position of a constraint or variable."""
 
     kind: str
     position: int = 0
 
 
 @dataclass(frozen=True)
-class Member:
-    """A row of a part, with all rows of the program that it needs; `own` are its own rows.
+class StatedRow:
+    """A row as the user stated it: the program's rows for it (`own`), and all that it needs.
 
     `number` counts the rows of a constraint column by column, and those of attributes in all.
     """
@@ -54,7 +54,7 @@ class Member:
 
 
 class _Owned(Dcp2Cone):
-    """cvxpy's reduction to cones, per constraint; `owners` maps constraint ids to parts.
+    """cvxpy's reduction to cones, one constraint at a time; records the owner of each cone.
 
     An owner comes with whether the cone is auxiliary.
     """
@@ -79,7 +79,7 @@ class _Owned(Dcp2Cone):
 
 @dataclass(frozen=True)
 class OwnedProgram:
-    """A convex problem as a cone program whose rows have owners.
+    """A convex problem as a cone program that knows which stated constraint each row is from.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class OwnedProgram:
 
     @classmethod
     def of(cls, problem: cp.Problem, stated: cp.Problem | None = None) -> "OwnedProgram":
-        """Compile a convex problem per constraint, at the current parameter values."""
+        """Compile a convex problem constraint by constraint, at the parameters' current values."""
         with warnings.catch_warnings(action="ignore"):
             stage, _ = EvalParams().apply(problem) if problem.parameters() else (problem, None)
             reductions = verification_chain(stage).reductions
@@ -119,7 +119,7 @@ class OwnedProgram:
 
     @cached_property
     def own_columns(self) -> np.ndarray:
-        """Mask of the columns that are entries of the problem's own variables."""
+        """Mask of the program's columns that are entries of the stated variables, not auxiliary."""
         own = np.zeros(self.form.q.size, dtype=bool)
         for variable in self.problem.variables():
             own[self.form.columns.get(variable.id, slice(0, 0))] = True
@@ -127,13 +127,13 @@ class OwnedProgram:
 
     @cached_property
     def boolean_rows(self) -> np.ndarray:
-        """The rows ``0 <= x <= 1`` of boolean columns, which belong to integrality."""
+        """Indices of the rows ``0 <= x <= 1`` of boolean columns, which belong to integrality."""
         stated = sum(map(_number_of_rows, self.form.constraints))
         return np.arange(stated, self.form.b.size)
 
     @cached_property
-    def members(self) -> list[Member]:
-        """The rows of all constraints, attributes and, if it has a domain, the objective."""
+    def stated_rows(self) -> list[StatedRow]:
+        """The stated rows of constraints, attributes and, if it has a domain, the objective."""
         domain = _has_domain(self.problem.objective.expr)
         boolean = set(self.boolean_rows.tolist())
         rows: dict[tuple[Part, int], list[int]] = defaultdict(list)
@@ -150,21 +150,21 @@ class OwnedProgram:
                 rows[part, int(self.numbers[row])].append(row)
         links = _Links(self.form, self.own_columns)
         return [
-            Member(part, number, np.array(own), links.closure(own, auxiliary[part]))
+            StatedRow(part, number, np.array(own), links.closure(own, auxiliary[part]))
             for (part, number), own in rows.items()
         ]
 
     @cached_property
     def parts(self) -> list[Part]:
-        """The parts that have rows, constraints first."""
+        """The constraints, attributes and objective that have rows, in this order."""
         order = (CONSTRAINT, ATTRIBUTE, OBJECTIVE)
-        found = {member.part for member in self.members}
+        found = {member.part for member in self.stated_rows}
         return sorted(found, key=lambda part: (order.index(part.kind), part.position))
 
     def restricted(
-        self, members: Iterable[Member], relaxed: bool = False
+        self, members: Iterable[StatedRow], relaxed: bool = False
     ) -> tuple[StandardForm, np.ndarray]:
-        """Return the feasibility problem of some members, and the rows it contains.
+        """Return the program of these stated rows without objective, and its row indices.
 
         In the `relaxed` one no variable need be an integer.
         """
@@ -180,7 +180,7 @@ class OwnedProgram:
         return replace(part, integer=integer), np.flatnonzero(kept)
 
     def column_name(self, column: int) -> str:
-        """Return the user's name of a column, such as ``x[3]`` or ``X[0, 1]``."""
+        """Return the user's name of a program's column, such as ``x[3]`` or ``X[0, 1]``."""
         names = getattr(self.problem, "columns", ())
         if names and self.own_columns[column]:
             return str(names[column]) if len(names) == int(self.own_columns.sum()) else "?"
@@ -192,7 +192,7 @@ class OwnedProgram:
 
 
 def _has_domain(expression: Any) -> bool:
-    """Return whether an atom in an expression has a restricted domain, such as log."""
+    """Return whether an expression contains an atom with a restricted domain, such as log."""
     if not isinstance(expression, Atom):
         return False
     own = any(each.variables() for each in expression._domain())
@@ -200,11 +200,11 @@ def _has_domain(expression: Any) -> bool:
 
 
 def entry_name(name: str, shape: tuple[int, ...], number: int, at: slice | None = None) -> str:
-    """Return the name of an entry, counted column by column."""
+    """Return the name of a variable's entry, such as ``X[0, 1]``; `number` counts by columns."""
     size = int(np.prod(shape))
     if size == 1:
         return name
-    # The columns hold one triangle of a symmetric matrix.
+    # If the columns are fewer than the entries, they hold one triangle of a symmetric matrix.
     if at is not None and at.stop - at.start != size:
         columns, rows = np.tril_indices(shape[0])
         if rows.size != at.stop - at.start:
@@ -217,7 +217,7 @@ def entry_name(name: str, shape: tuple[int, ...], number: int, at: slice | None 
 def _epigraph(
     stage: cp.Problem, reductions: list[Any]
 ) -> tuple[cp.Problem, dict[int, tuple[Part, bool]]]:
-    """Return the problem in cones of affine arguments, and the owners by constraint id."""
+    """Return the problem compiled to cones of affine arguments, and cone owners by id."""
     for reduction in reductions:
         if isinstance(reduction, Dcp2Cone):
             owned = _Owned(quad_obj=False, solver_context=reduction.solver_context)
@@ -238,7 +238,7 @@ def _row_owners(
     form: StandardForm,
     problem: cp.Problem,
 ) -> tuple[list[tuple[Part, bool]], np.ndarray]:
-    """Return the owner of each row, and the position of its cone in its constraint."""
+    """Return each program row's owner, and the number of its cone within the constraint."""
     by_kind: dict[type, Iterator[Any]] = {}
     final = _final_constraints(epigraph, owners, reductions, problem)
     for kind in {kind for kind, _ in final}:
@@ -275,7 +275,7 @@ def _final_constraints(
     reductions: list[Any],
     problem: cp.Problem,
 ) -> list[tuple[type, tuple[Part, bool]]]:
-    """Return kind and owner of every constraint in the compiled matrices."""
+    """Return class and owner of every constraint that is compiled to rows."""
     stage, owners = epigraph, dict(owners)
     behind = next(k for k, each in enumerate(reductions) if isinstance(each, Dcp2Cone)) + 1
     for reduction in reductions[behind:]:
@@ -297,7 +297,7 @@ def _final_constraints(
 def _attribute_owners(
     stage: cp.Problem, owners: dict[int, Any], reduction: Any, problem: cp.Problem
 ) -> dict[int, tuple[Part, bool]]:
-    """Return the owners of the constraints that represent attributes of variables."""
+    """Return, by id, the owners of constraints that cvxpy adds for attributes of variables."""
     positions = {each.id: position for position, each in enumerate(problem.variables())}
     positions |= {
         own.id: positions[stated.id]
@@ -321,7 +321,7 @@ def _number_of_rows(constraint: Any) -> int:
 
 
 class _Links:
-    """Dependencies between rows: the auxiliary rows that a row reaches through columns."""
+    """Finds the auxiliary rows that a row reaches through shared auxiliary columns."""
 
     def __init__(self, form: StandardForm, own_columns: np.ndarray):
         self.A: Any = form.A
@@ -332,7 +332,7 @@ class _Links:
             self.cones[int(start)].append(row)
 
     def closure(self, rows: list[int], auxiliary: list[int]) -> np.ndarray:
-        """Return `rows` and the auxiliary rows that they need."""
+        """Return the indices of `rows` and of the auxiliary rows that they depend on, sorted."""
         if not auxiliary:
             return np.array(rows)
         allowed, found, todo = set(auxiliary), set(rows), list(rows)

@@ -23,14 +23,14 @@ from convexfs.diagnosis.explanation import Explanation, Line, Section, first_lin
 from convexfs.diagnosis.naming import Names
 from convexfs.records import UNBOUNDED
 
-#: Entries below this share of the largest are set to 0.
+#: Entries of a ray below this share of the largest are set to 0.
 NOISE = 1e-6
-#: Most entries of a ray that are named and tried with a limit.
+#: Most entries of a ray that are listed, and for which a limit is tried.
 MOST_ENTRIES = 6
 
 
 def explain_unbounded(names: Names, budget: Budget) -> Explanation | None:
-    """Explain an unbounded problem by the shortest verified ray; None if there is none."""
+    """Return the Explanation of an unbounded problem by a short ray; None if none is found."""
     program = names.program
     form = replace(program.form, integer=np.empty(0, dtype=int))
     if program.form.integer.size:
@@ -114,7 +114,7 @@ def _joined(words: list[str]) -> str:
 
 
 def _rays(form: StandardForm, own: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield candidate rays, the sparsest first, each rounded and then as found."""
+    """Yield candidate rays: the shortest, then one deep inside; each rounded, then as found."""
     for ray in (_short_ray(form, own), cheaper_direction(form, Scaling.equilibrated(form), True)):
         if ray is None:
             continue
@@ -127,7 +127,7 @@ def _rays(form: StandardForm, own: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _short_ray(form: StandardForm, own: np.ndarray) -> np.ndarray | None:
-    """Return the ray with the least l1 norm in the user's variables."""
+    """Return the ray of least l1 norm in the stated variables along which cost falls, or None."""
     n, at = form.q.size, np.flatnonzero(own)
     sizes = sp.eye_array(at.size)
     pick = sp.csr_array((np.ones(at.size), (np.arange(at.size), at)), (at.size, n))
@@ -148,7 +148,7 @@ def _is_ray(form: StandardForm, ray: np.ndarray) -> bool:
 
 
 def _is_stopped(form: StandardForm, column: int, sign: float, budget: Budget) -> bool:
-    """Return whether a limit on one column provably leaves no ray."""
+    """Return whether a limit on this column (upper if `sign` > 0) provably stops all rays."""
     limit = sp.csr_array(([-sign], ([0], [column])), (1, form.q.size))
     falls = sp.csr_array(-form.q[None])
     closed = form.with_rows(sp.csr_array(sp.vstack([limit, falls])), np.array([0.0, -1.0]))

@@ -19,30 +19,30 @@ from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import POINT, decide_form
 from convexfs.diagnosis.naming import Names
-from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram
+from convexfs.diagnosis.ownership import CONSTRAINT, OwnedProgram, StatedRow
 
-#: Slacks below these shares of their rows' units are rounding errors: at vertices, and otherwise.
+#: Slacks below this share of their rows' units count as 0: in flat programs, and in curved ones.
 NOTHING = 1e-10, 1e-6
-#: Reweighted solves that concentrate the slack on few rows, if the solution is no vertex.
+#: Number of solves, reweighted to concentrate the slack on few rows, in curved programs.
 REWEIGHTED = 4
-#: Significant digits of a step, and the share by which it is enlarged, in order of trial.
+#: Significant digits of a step, and the share by which it is enlarged first; tried in turn.
 ROUNDINGS = ((3, 0.0), (3, 1e-3), (2, 1e-2), (2, 5e-2))
-#: Steps this near to a round number are replaced by it.
+#: A limit that is this near to a round number, relative to the step, is set to it.
 ROUND = 1e-4
 
 
 @dataclass(frozen=True)
 class Change:
-    """A limit that is moved by `step`, with its sentence."""
+    """The change of one row's limit by `step`, and the sentence that describes it."""
 
-    member: Member
+    member: StatedRow
     step: float
     sentence: str
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """Changes that together make a problem feasible, if `verified`."""
+    """Changes of limits that together make a problem feasible; `verified` if proven."""
 
     changes: tuple[Change, ...]
     verified: bool
@@ -50,12 +50,12 @@ class Relaxation:
 
 
 def least_relaxation(program: OwnedProgram, names: Names, budget: Budget) -> Relaxation | None:
-    """Return the least relaxation of the limits of constraints; None if none was found.
+    """Return small changes of few limits that make the problem feasible; None if none is found.
 
     Semidefinite and power cones, attributes and domains are never relaxed.
     """
-    form, kept = program.restricted(program.members)
-    rows = [(member, _soft_row(program, member)) for member in program.members]
+    form, kept = program.restricted(program.stated_rows)
+    rows = [(member, _soft_row(program, member)) for member in program.stated_rows]
     at = {id(each): int(np.searchsorted(kept, row)) for each, row in rows if row is not None}
     soft = [member for member, row in rows if row is not None]
     try:
@@ -79,8 +79,8 @@ def least_relaxation(program: OwnedProgram, names: Names, budget: Budget) -> Rel
     return best
 
 
-def _soft_row(program: OwnedProgram, member: Member) -> int | None:
-    """Return the row whose constant is raised to relax a member; None if it is never relaxed."""
+def _soft_row(program: OwnedProgram, member: StatedRow) -> int | None:
+    """Return the program row whose constant relaxes a stated row; None if that stays fixed."""
     if member.part.kind != CONSTRAINT:
         return None
     row = int(member.own[0])
@@ -93,7 +93,7 @@ def _soft_row(program: OwnedProgram, member: Member) -> int | None:
 
 
 def _least_slacks(form: StandardForm, rows: np.ndarray, budget: Budget) -> dict[int, float] | None:
-    """Return how far rows must move, by position in `rows`, moving few of them."""
+    """Return {position in `rows`: slack} of a small total slack that makes `form` feasible."""
     equal = np.flatnonzero(form.equalities[rows])
     units = data_units(form).rows[rows]
     m, n, count = form.b.size, form.q.size, rows.size + equal.size
@@ -126,7 +126,7 @@ def _cheapest(form: StandardForm, budget: Budget) -> np.ndarray | None:
 
 
 def linear_optimum(form: StandardForm, budget: Budget) -> np.ndarray | None:
-    """Return an optimum of a linear or mixed-integer program by HiGHS."""
+    """Return HiGHS's optimum of a linear or mixed-integer program, or None."""
     program = LinearProgram(form)
     if not form.integer.size:
         found = program.solve(seconds=budget.left)
@@ -146,7 +146,7 @@ def linear_optimum(form: StandardForm, budget: Budget) -> np.ndarray | None:
 
 
 def relaxed_form(form: StandardForm, steps: dict[int, float]) -> StandardForm:
-    """Return the program with rows moved by these steps; equations become ranges."""
+    """Return the program with rows loosened by {row: step}; equations become ranges."""
     b, integer = form.b.copy(), form.integer
     wide = [(row, step) for row, step in steps.items() if form.equalities[row]]
     for row, step in steps.items():
@@ -166,9 +166,9 @@ def relaxed_form(form: StandardForm, steps: dict[int, float]) -> StandardForm:
 
 
 def _change(
-    program: OwnedProgram, names: Names, member: Member, step: float, digits: int
+    program: OwnedProgram, names: Names, member: StatedRow, step: float, digits: int
 ) -> Change:
-    """Round a step outwards, and describe it."""
+    """Return the Change of a row's limit by `step`, rounded outwards to some digits."""
     name, limit = names.row(member), names.limit(member)
     equal = program.form.equalities[member.own[0]]
     if limit is None or equal:
@@ -186,7 +186,7 @@ def _change(
 
 
 def _rounded(target: float, step: float, digits: int) -> float:
-    """Round up to the digits of the step, or to a round number nearby."""
+    """Return `target` rounded up to digits relative to `step`, or to a nearby round number."""
     decimals = digits - 1 - math.floor(math.log10(step))
     near = round(target, decimals)
     if abs(near - target) <= ROUND * step:

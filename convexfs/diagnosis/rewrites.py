@@ -23,14 +23,15 @@ from cvxpy.atoms.quad_over_lin import quad_over_lin
 
 from convexfs.records import values_kept
 
-#: Random points to compare at, fewest valid ones, and largest relative difference.
+#: Random points at which expressions are compared, the fewest at which both are defined, and the
+#: largest relative difference.
 POINTS, FEWEST, EQUAL = 40, 8, 1e-8
 Rule = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A part of a problem, its replacement, and the rule in words."""
+    """An expression, its equal replacement, and a sentence that states the rule."""
 
     old: Any
     new: Any
@@ -38,7 +39,7 @@ class Rewrite:
 
 
 def rewritten(problem: cp.Problem) -> tuple[cp.Problem, list[Rewrite]] | None:
-    """Return the problem with rewritten parts, and the rewrites; None if there are none."""
+    """Return the problem with parts rewritten to fit DCP, and the rewrites; None if none fit."""
     found: list[Rewrite] = []
     objective = type(problem.objective)(_rewritten(problem.objective.expr, found))
     constraints = [
@@ -51,7 +52,7 @@ def rewritten(problem: cp.Problem) -> tuple[cp.Problem, list[Rewrite]] | None:
 
 
 def are_equal(old: Any, new: Any) -> bool:
-    """Return whether two expressions have equal values at random points."""
+    """Return whether two expressions are equal at random points where both are defined."""
     variables = {each.id: each for each in (*old.variables(), *new.variables())}.values()
     with values_kept(variables):
         return _equal_at_points(old, new, list(variables))
@@ -84,7 +85,7 @@ def _dense(value: Any) -> np.ndarray | None:
 
 
 def _rewritten(expression: Any, found: list[Rewrite]) -> Any:
-    """Rewrite an expression from its leaves to its root."""
+    """Return the expression with all parts rewritten that can be; append rewrites to `found`."""
     if not _is(expression, cp.Expression) or not expression.args:
         return expression
     outer = _first_rewrite(expression)  # Rewrite log(sum(exp(x))) before its parts.
@@ -123,7 +124,7 @@ def _is(expression: Any, kind: Any) -> bool:
 
 
 def _power(expression: Any) -> float | None:
-    """Return the exponent of a power, or None."""
+    """Return the constant exponent of a power, None for other expressions."""
     if not _is(expression, Power):
         return None
     value = cp.Constant.cast_to_const(expression.p).value
@@ -135,7 +136,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _factors(expression: Any) -> tuple[Any, Any] | None:
-    """Return the factors of an entrywise or scalar product."""
+    """Return the two factors of an entrywise or scalar product, None for other expressions."""
     if _is(expression, multiply):
         return expression.args[0], expression.args[1]
     if _is(expression, MulExpression) and all(arg.size == 1 for arg in expression.args):
@@ -151,7 +152,7 @@ def _pairs(expression: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _roots(expression: Any) -> list[Any] | None:
-    """Return vectors whose squares sum to an expression, or None."""
+    """Return affine vectors whose squared norms sum to the expression, or None."""
     if _is(expression, cp.QuadForm) and expression.args[1].is_constant():
         matrix = _dense(expression.args[1].value)
         if matrix is None:
@@ -321,7 +322,7 @@ def _square_over_linear(e: Any) -> Any:
     return None if roots is None else cp.quad_over_lin(cp.hstack(roots), e.args[1])
 
 
-#: Rewrites in order of trial.
+#: Rules in order of trial: a sentence, and the function that rewrites or returns None.
 RULES: tuple[tuple[str, Rule], ...] = (
     ("the square root of a sum of squares is a norm", _root_of_squares),
     ("sqrt(z^2) is abs(z)", _root_of_square),

@@ -31,20 +31,20 @@ from convexfs.records import OPTIMAL, Solution, values_kept
 from convexfs.solving.backends import BACKENDS, needs_of
 from convexfs.solving.solve import solve
 
-#: Solvers to compare, if they are installed and take the problem.
+#: Solvers to compare, if they are installed and can solve the problem.
 SOLVERS = ("CLARABEL", "HIGHS", "ECOS", "OSQP", "PIQP", "SCS", "CVXOPT")
 MOST_SOLVERS = 4
-#: Tolerance of the comparison.
+#: Tolerance to which solutions are certified in the comparison.
 ACCURACY = 1e-6
-#: Larger programs are not solved again.
+#: No scaling is proposed for programs with more entries.
 MOST_ENTRIES = 30_000
-#: Least CPU seconds for a proposal.
+#: No scaling is proposed with fewer CPU seconds left.
 LEAST_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """Units for variables, and a table of solvers: certified before, and in these units."""
+    """Sentences that propose units, and a table of solvers: certified as stated, and scaled."""
 
     sentences: list[str]
     table: list[list[str]]
@@ -53,7 +53,7 @@ class Proposal:
 
 
 def propose_scaling(problem: cp.Problem, budget: Budget) -> Proposal | None:
-    """Return a scaling with which more solvers are certified to 1e-6, and no solver is lost."""
+    """Return units with which more solvers are certified to 1e-6, and none fewer; or None."""
     if not problem.is_dcp() or any(each.is_complex() for each in problem.variables()):
         return None
     form = StandardForm.of(problem)
@@ -90,7 +90,7 @@ def _solved(problem: cp.Problem, name: str) -> Solution | None:
 
 
 def _score(problem: cp.Problem, solution: Solution | None, budget: Budget) -> tuple[bool, str]:
-    """Return whether a solution is certified to the tolerance, and its numbers as text."""
+    """Return whether a solution is certified to ACCURACY, and objective and residual as text."""
     if solution is None or budget.left <= 0:
         return False, "no solution"
     certificate = certify(problem, primal=solution.primal, tol=ACCURACY, effort=0.01)
@@ -101,7 +101,7 @@ def _score(problem: cp.Problem, solution: Solution | None, budget: Budget) -> tu
 
 
 def _units(problem: cp.Problem, form: StandardForm) -> Any:
-    """Yield units of all columns: one per variable, then one per entry."""
+    """Yield (units of all columns, sentences): one unit per variable, then one per entry."""
     columns = np.exp2(np.round(np.log2(data_units(form).columns)))
     by_variable, sentences, entrywise = columns.copy(), [], []
     for variable in problem.variables():
@@ -122,7 +122,7 @@ def _units(problem: cp.Problem, form: StandardForm) -> Any:
 def _taken_back(
     problem: cp.Problem, form: StandardForm, units: np.ndarray, solution: Solution | None
 ) -> Solution | None:
-    """Map a solution of the scaled program back to the stated problem."""
+    """Return a scaled program's solution in the stated problem's variables, or None."""
     if solution is None:
         return None
     z = units * np.ravel(solution.primal["y"])
@@ -133,7 +133,7 @@ def _taken_back(
 
 
 def _restated(form: StandardForm, units: np.ndarray) -> cp.Problem:
-    """Return the compiled program with columns in `units`, and with rows and costs near 1."""
+    """Return the compiled program as a cvxpy problem, columns scaled by `units`, rows near 1."""
     sizes = np.abs(form.b) + form.sizes @ units
     scale = np.exp2(-np.round(np.log2(form.scales(np.where(sizes > 0, sizes, 1.0)))))
     scale = form.together(-form.together(-scale)) if form.curved.any() else scale
@@ -153,7 +153,7 @@ def _restated(form: StandardForm, units: np.ndarray) -> cp.Problem:
 
 
 def _stated(block: Any, A: Any, b: np.ndarray, y: cp.Variable) -> list[Any]:
-    """Return a block of cones as cvxpy constraints."""
+    """Return a block of the program's cones as cvxpy constraints."""
     rows = np.arange(block.rows.start, block.rows.stop)
     cones = rows.reshape(-1, block.cone.size)
 
@@ -182,7 +182,7 @@ def _stated(block: Any, A: Any, b: np.ndarray, y: cp.Variable) -> list[Any]:
 
 
 def _matrix(side: int, triangle: Any) -> Any:
-    """Unpack a triangle, column by column, into a symmetric matrix."""
+    """Return the symmetric matrix (cvxpy) of a scaled triangle, column by column."""
     i, j = np.tril_indices(side)
     entries = np.concatenate([i * side + j, j * side + i])
     weights = np.tile(np.where(i == j, 0.5, 1.0 / SQRT2), 2)

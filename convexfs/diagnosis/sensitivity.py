@@ -17,27 +17,28 @@ from convexfs.certification.program.scaling import data_units
 from convexfs.diagnosis.convexity import describer
 from convexfs.diagnosis.explanation import Explanation, Line, Section, first_lines
 from convexfs.diagnosis.naming import Names
-from convexfs.diagnosis.ownership import CONSTRAINT, Member, OwnedProgram
+from convexfs.diagnosis.ownership import CONSTRAINT, OwnedProgram, StatedRow
 from convexfs.records import OPTIMAL, Certificate, Solution, values_kept
 from convexfs.solving.dcp_rules import broken_rules
 from convexfs.solving.solve import solve
 
-#: Dual values below this share of the largest, and slacks below this share of a row's unit, count
-#: as 0.
+#: Dual values below this share of the largest count as 0, as do slacks below this share of a row's
+#: unit.
 NO_PRICE, NO_SLACK = 1e-6, 1e-6
-#: Most rows that are listed, tested for redundancy, and ranged.
+#: Most rows that are listed, most that are tested for redundancy, and most of a program whose
+#: limits are ranged.
 MOST_LISTED, MOST_TRIED, MOST_RANGED = 12, 60, 3000
-#: A row is redundant if it cannot be violated by more than this share of its unit.
+#: A row is redundant if the others exclude that it is violated by this share of its unit.
 VIOLATION = 1e-9
-#: Share by which limits of curved problems are moved, and how many are moved.
+#: Fraction by which limits of curved problems are moved, and how many are.
 MOVED, MOST_MOVED = 0.1, 3
 
 
 @dataclass(frozen=True)
 class Price:
-    """The dual value of a row: how the objective changes as its limit rises by 1."""
+    """The dual value of a row, as the change of the objective if its limit rises by 1."""
 
-    member: Member
+    member: StatedRow
     per_unit: float
     sentence: str
 
@@ -45,13 +46,13 @@ class Price:
 def explain_optimal(
     names: Names, solution: Solution, certificate: Certificate, budget: Budget
 ) -> Explanation:
-    """Explain a certified optimum."""
+    """Return the Explanation of a certified optimum: what binds, ranges, redundancy, health."""
     from convexfs.diagnosis.health import health_sections
 
     problem, program = names.program.stated, names.program
     found = prices(names)
     slacks = _slacks(program)
-    free = [member for member in program.members if slacks.get(id(member), 0.0) > NO_SLACK]
+    free = [member for member in program.stated_rows if slacks.get(id(member), 0.0) > NO_SLACK]
     silent = _silent(program, found, slacks)
     ranges = _ranges(names, found) or _moved(names, found, solution, budget)
     redundant = _redundant(names, free, Budget.of(0.3 * budget.left))
@@ -94,14 +95,14 @@ def _no_prices(program: OwnedProgram) -> str:
 
 
 def prices(names: Names) -> list[Price]:
-    """Return the rows with a dual value, largest first, as sentences with sign and unit."""
+    """Return the nonzero dual values of rows, largest first; [] for integer problems."""
     problem = names.program.stated
     if names.program.form.integer.size or not problem.is_dcp():
         return []
     best = "maximum" if isinstance(problem.objective, cp.Maximize) else "minimum"
     turned = -1.0 if best == "maximum" else 1.0
     found = []
-    for member in names.program.members:
+    for member in names.program.stated_rows:
         if member.part.kind != CONSTRAINT:
             continue
         constraint = problem.constraints[member.part.position]
@@ -114,7 +115,7 @@ def prices(names: Names) -> list[Price]:
     return sorted(kept, key=lambda each: -abs(each.per_unit))
 
 
-def _dual(constraint: Any, member: Member) -> float | None:
+def _dual(constraint: Any, member: StatedRow) -> float | None:
     value = constraint.dual_value
     if value is None or isinstance(value, list):
         return None
@@ -123,8 +124,8 @@ def _dual(constraint: Any, member: Member) -> float | None:
     return float(flat[member.number]) if linear and member.number < flat.size else None
 
 
-def _price(names: Names, member: Member, constraint: Any, rate: float, best: str) -> Price:
-    """Describe a multiplier; `rate` is the change of the optimum per unit of the right side."""
+def _price(names: Names, member: StatedRow, constraint: Any, rate: float, best: str) -> Price:
+    """Return the Price of a row; `rate` is the optimum's change per unit of loosening."""
     limit = names.limit(member)
     if limit is None:
         verb = "raises" if rate > 0 else "lowers"
@@ -144,7 +145,7 @@ def _price(names: Names, member: Member, constraint: Any, rate: float, best: str
 
 
 def _slacks(program: OwnedProgram) -> dict[int, float]:
-    """Return each linear row's distance from its limit, in units of the row."""
+    """Return {id of stated row: slack in units of the row} at the solution, if linear."""
     z = np.zeros(program.form.q.size)
     for variable in program.problem.variables():
         at = program.form.columns.get(variable.id, slice(0, 0))
@@ -155,18 +156,18 @@ def _slacks(program: OwnedProgram) -> dict[int, float]:
     units = data_units(program.form).rows
     return {
         id(member): float(rows[member.own[0]] / units[member.own[0]])
-        for member in program.members
+        for member in program.stated_rows
         if member.rows.size == 1 and not program.form.curved[member.own[0]]
     }
 
 
-def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float]) -> list[Member]:
-    """Return inequalities that hold with equality but have dual value 0."""
+def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float]) -> list[StatedRow]:
+    """Return inequalities that are tight but have dual value 0 (degenerate)."""
     if not found:
         return []
     priced = {id(each.member) for each in found}
     return [
-        member for member in program.members
+        member for member in program.stated_rows
         if member.part.kind == CONSTRAINT and id(member) not in priced
         and not program.form.equalities[member.own[0]]
         and slacks.get(id(member), 1.0) <= NO_SLACK
@@ -174,7 +175,7 @@ def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float])
 
 
 def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
-    """Return the limits between which the dual values of a linear program hold (HiGHS ranging)."""
+    """Return (row name, sentence): for which limits the dual values hold, in linear programs."""
     form = names.program.form
     if form.curved.any() or form.integer.size or form.b.size > MOST_RANGED:
         return []
@@ -196,7 +197,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 
 
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the range of values within which each row's side may move."""
+    """Return lower and upper values of each row's side for which the basis stays optimal."""
     free = np.full(form.q.size, np.inf)
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
@@ -213,7 +214,7 @@ def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
 def _moved(
     names: Names, found: list[Price], solution: Solution, budget: Budget
 ) -> list[tuple[str, str]]:
-    """Move limits of a curved problem, solve again, and compare with the dual value."""
+    """Return (row name, sentence): optimum with a limit moved 10 %, and as predicted."""
     problem, lines = names.program.stated, []
     for price in found[:MOST_MOVED]:
         limit = names.limit(price.member)
@@ -234,7 +235,7 @@ def _moved(
     return lines
 
 
-def _with_moved_limit(problem: cp.Problem, member: Member, step: float) -> cp.Problem:
+def _with_moved_limit(problem: cp.Problem, member: StatedRow, step: float) -> cp.Problem:
     """Return the problem with the limit of one row moved by `step`."""
     constraints = list(problem.constraints)
     old = constraints[member.part.position]
@@ -249,11 +250,11 @@ def _with_moved_limit(problem: cp.Problem, member: Member, step: float) -> cp.Pr
     return cp.Problem(problem.objective, constraints)
 
 
-def _redundant(names: Names, free: list[Member], budget: Budget) -> list[Member]:
-    """Return rows that the other rows provably imply."""
+def _redundant(names: Names, free: list[StatedRow], budget: Budget) -> list[StatedRow]:
+    """Return the stated rows among `free` that the other rows provably imply."""
     program, found = names.program, []
     candidates = [each for each in free if each.part.kind == CONSTRAINT][:MOST_TRIED]
-    left = list(program.members)
+    left = list(program.stated_rows)
     for member in candidates:
         others = [each for each in left if each is not member]
         try:
@@ -267,7 +268,7 @@ def _redundant(names: Names, free: list[Member], budget: Budget) -> list[Member]
 
 
 def _is_implied(
-    program: OwnedProgram, member: Member, others: list[Member], budget: Budget
+    program: OwnedProgram, member: StatedRow, others: list[StatedRow], budget: Budget
 ) -> bool:
     """Return whether the other rows provably exclude every violation of this row."""
     budget.check()

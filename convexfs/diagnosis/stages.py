@@ -12,13 +12,13 @@ from convexfs.diagnosis.convexity import describer
 from convexfs.diagnosis.naming import Names
 from convexfs.diagnosis.ownership import OwnedProgram, Part
 
-#: Most rows, entries and characters that are shown per stage.
+#: Most rows of a part, entries of the matrix and characters of a text that are shown.
 MOST_ROWS, MOST_ENTRIES, LONGEST = 400, 4000, 120
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the stated problem: its text, epigraph form and cone rows."""
+    """One constraint, attribute or objective: its text, its epigraph form and its cone rows."""
 
     part: Part
     name: str
@@ -30,7 +30,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Stages:
-    """All parts, and the nonzeros of the solver's matrix: rows, columns and owners."""
+    """All parts of a problem, and shape and nonzero positions of the solver's matrix."""
 
     parts: tuple[Stage, ...]
     shape: tuple[int, int]
@@ -39,13 +39,13 @@ class Stages:
 
 
 def stages(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> Stages:
-    """Return the stages of a convex problem."""
+    """Return how each part of a convex problem becomes cone rows of the solver's matrix."""
     program = OwnedProgram.of(ConvexForm.of(problem).convex, problem)
     return stages_of(Names(program, sources))
 
 
 def stages_of(names: Names) -> Stages:
-    """Return the stages of a program that was already compiled."""
+    """Return the Stages of a program that is already compiled, with its names."""
     program = names.program
     form = program.form
     kinds = {row: block.cone.kind for block in form.blocks
@@ -69,7 +69,7 @@ def stages_of(names: Names) -> Stages:
 
 
 def _epigraph(program: OwnedProgram) -> dict[Part, list[str]]:
-    """Return the cones of affine arguments that each constraint is compiled to."""
+    """Return, for each part, the texts of the cones that it is compiled to."""
     describe = describer(program.epigraph)
     found: dict[Part, list[str]] = {}
     for constraint in program.epigraph.constraints:
@@ -90,7 +90,7 @@ def _shortened(constraint: Any, describe: Any) -> str:
 
 
 def stages_text(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> str:
-    """Return the stages as text of at most 80 columns."""
+    """Return text, 80 columns wide, on which cone rows each constraint is compiled to."""
     found = stages(problem, sources)
     lines = [f"Stages: {len(problem.constraints)} constraints become {found.shape[0]} rows and "
              f"{found.shape[1]} columns", ""]  # fmt: skip
@@ -104,7 +104,7 @@ def stages_text(problem: cp.Problem, sources: Mapping[int, str] | None = None) -
 
 
 def _spans(rows: list[int]) -> str:
-    """Format numbers as spans, such as 0-3, 7."""
+    """Format sorted numbers as spans, such as ``0-3, 7``."""
     if not rows:
         return "none"
     breaks = np.flatnonzero(np.diff(rows) > 1) + 1

@@ -28,12 +28,12 @@ document.addEventListener("click",function(e){
   n.classList.toggle("on",n.dataset.part===at.dataset.part);});});
 document.documentElement.dataset.drawn="1";
 """
-#: Most parts that are listed, to keep the page small.
+#: Most constraints and attributes that are listed, to keep the page small.
 MOST_PARTS = 250
 
 
 def page(explanation: Any) -> str:
-    """Return the page of an explanation as HTML."""
+    """Return the HTML page of an Explanation."""
     body = "\n".join(explanation._html())
     title = html.escape(explanation.headline)
     stages = "" if explanation.stages is None else _stages(explanation.stages())
@@ -46,7 +46,7 @@ def page(explanation: Any) -> str:
 
 
 def _stages(stages: Any) -> str:
-    """Return three columns (stated problem, epigraph form, rows) and a picture of the matrix."""
+    """Return HTML of the stages: three columns (stated, epigraph, rows) and the matrix picture."""
     columns: list[list[str]] = [[], [], []]
     for number, part in enumerate(stages.parts[:MOST_PARTS]):
         rows = ", ".join(f"{row}" for row, _ in part.rows[:40])
@@ -69,7 +69,7 @@ def _stages(stages: Any) -> str:
 
 
 def _picture(stages: Any) -> str:
-    """Draw the nonzeros of the matrix, each labelled with the part its row belongs to."""
+    """Return an SVG of the matrix's nonzeros, each labelled with the part its row belongs to."""
     owner = {row: number for number, part in enumerate(stages.parts) for row, _ in part.rows}
     height, width = stages.shape
     side = max(1, height, width)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def permutation_picture(result: "PermutationResult") -> Any:
-    """Draw the sorted standardised statistics over the range of the null, rank by rank."""
+    """Return a figure of sorted standardised statistics over the null's range, rank by rank."""
     figure, axes = new_figure()
     order = np.argsort(-result.centred, kind="stable")
     ranks = np.arange(1, len(order) + 1)
@@ -36,7 +36,7 @@ def permutation_picture(result: "PermutationResult") -> Any:
 
 
 def curve_picture(curve: "SelectionCurve") -> Any:
-    """Draw held-out error over the number of features, with the chosen number and chance."""
+    """Return a figure of held-out error against the number of features, with the chosen one."""
     figure, axes = new_figure()
     low, _, high = curve.permuted
     axes.fill_between(curve.sizes, low, high, color="lightgrey", label="permuted labels, 5 to 95 %")

@@ -11,22 +11,22 @@ import numpy as np
 from convexfs.errors import writing
 
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
-#: Most bars in a figure; more would be too thin for their names.
+#: Most bars in a chart; more would be too thin for their names.
 MOST_BARS = 40
-#: Longest name beside a picture, in characters.
+#: Longest name on an axis, in characters; longer ones are cut.
 LONGEST_NAME = 32
-#: Above this many stems, draw them without heads.
+#: With more nonzero weights, stems are drawn without dots.
 MOST_DOTS = 200
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write a figure in the format its suffix names."""
+    """Write a matplotlib figure to a file, in the format of its suffix."""
     with writing(path):
         figure.savefig(path)
 
 
 def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> Any:
-    """Draw weights in decreasing order with their names, at most the largest ones.
+    """Return a bar chart of the largest weights in decreasing order, selected ones coloured.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) 
 
 
 def mean_map(means: np.ndarray, names: Sequence[str], classes: Sequence[str]) -> Any:
-    """Draw means by class (rows of `means`) and feature (columns), in standard deviations."""
+    """Return a heat map of class means (rows of `means`) by feature, in standard deviations."""
     figure, axes = new_figure(4 + 0.5 * len(classes), 1.5 + 0.24 * len(names))
     furthest = max(float(np.abs(means).max()), 1e-9)
     drawn = axes.imshow(means.T, aspect="auto", cmap="RdBu_r", vmin=-furthest, vmax=furthest)
@@ -87,7 +87,7 @@ def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
 
 
 def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ()) -> Any:
-    """Draw weights over the feature index, for any number of features (Logo paper, Fig. 3 and 4).
+    """Return a stem plot of nonzero weights over the feature index (Logo paper, Fig. 3 and 4).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def weight_stems(weights: np.ndarray, relevant: Sequence[int] | np.ndarray = ())
 
 
 def convergence_curve(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
-    """Draw the relative change of the weights per iteration, one line per fit (Logo, Fig. 5b).
+    """Return a plot of the weights' relative change by iteration, a line per fit (Logo, Fig. 5b).
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def neighbor_map(
     features: tuple[int, int] = (0, 1),
     names: Sequence[str] | None = None,
 ) -> Any:
-    """Draw the neighbour probabilities of one sample in two features (Logo paper, Fig. 2).
+    """Return scatter plots of one sample's neighbour probabilities in two features (Logo, Fig. 2).
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def sample_map(
     names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
 ) -> Any:
-    """Draw a map of numbers from 0 to 1 by sample and feature, samples sorted by class and group.
+    """Return a heat map of numbers from 0 to 1 by sample, sorted by class and group, and feature.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def sample_map(
         labels = [short_name(name) for name in class_names]
     axes.set_yticks(ends - sizes / 2 + 0.5, labels)
     axes.tick_params(axis="y", length=0)
-    # Without a frame, a feature at the edge is not mistaken for it.
+    # Without a frame, a coloured cell at the edge is not mistaken for a part of it.
     axes.spines[:].set_visible(False)
     axes.set(xlabel="feature", ylabel=f"{n} samples")
     if names is not None:
@@ -243,7 +243,7 @@ def sample_map(
 
 
 def block_order(shares: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return a row order by class, and within it by equal sets of features.
+    """Return row indices sorted by class, and within it so that rows with equal features meet.
 
     The features that most have come first, so that rows fall into blocks.
     """
@@ -256,7 +256,7 @@ def _feature_name(feature: int, names: Sequence[str] | None) -> str:
 
 
 def new_figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
-    """Return a figure of this size in inches and its axes."""
+    """Return a matplotlib figure of this size in inches, and its axes."""
     figure = empty_figure(width, height)
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
@@ -264,13 +264,13 @@ def new_figure(width: float = 8, height: float = 4) -> tuple[Any, Any]:
 
 
 def empty_figure(width: float, height: float) -> Any:
-    """Return an empty figure of this size in inches, displayable in notebooks."""
+    """Return an empty matplotlib figure of this size in inches, which notebooks display."""
     return _figure_class()(figsize=(width, height), layout="constrained")
 
 
 @cache
 def _figure_class() -> Any:
-    """Return a matplotlib figure class that notebooks display.
+    """Return the (cached) subclass of matplotlib's Figure that notebooks display as PNG.
 
     IPython shows matplotlib's own figures only after ``%matplotlib inline``; with it, that shows
     these too.

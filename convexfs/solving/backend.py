@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from convexfs.solving.backends import Needs
 
 Options = dict[str, Any]
-#: State that a solver keeps for warm starts: its point, or only the factorisation's structure.
+#: What a solver reuses in a warm start: the last point, or only the factorisation's structure.
 POINT, PLAN = "point", "plan"
 
 _asked: ContextVar[str] = ContextVar("asked", default=TRANSLATED)
@@ -26,7 +26,7 @@ _asked: ContextVar[str] = ContextVar("asked", default=TRANSLATED)
 
 @contextmanager
 def tolerance_mode(how: str) -> Iterator[None]:
-    """Choose inside the block how tolerances are passed: TRANSLATED, RAW or OWN."""
+    """Set how solvers get tolerances in this block: TRANSLATED, RAW, or OWN (their defaults)."""
     token = _asked.set(how)
     try:
         yield
@@ -35,12 +35,12 @@ def tolerance_mode(how: str) -> Iterator[None]:
 
 
 def same_value(*names: str) -> Callable[[float], Options]:
-    """Return a function that gives all these options the same value."""
+    """Return a function from a value to a dict of these option names, all with that value."""
     return lambda value: dict.fromkeys(names, value)
 
 
 def tighten(least: float = 1e-9) -> Callable[[float], float]:
-    """Return a function that passes a hundredth of the tolerance, but not less than `least`.
+    """Return a function from tol to 0.01 tol, but at least `least` (and at most tol).
 
     It costs an iteration or two, and an answer errs by the square root of its
     gap wherever the optimum is curved, as RELIEF's weights do.
@@ -49,7 +49,7 @@ def tighten(least: float = 1e-9) -> Callable[[float], float]:
 
 
 def adaptive_tolerance(least: float, **options: int) -> Callable[[float], Options]:
-    """Return a function that passes a hundredth of the tolerance, between `least` and 1e-4."""
+    """Return a function from a gain to options: eps of 0.01 gain, within `least` and 1e-4."""
     return lambda gain: (
         same_value("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
     )
@@ -57,7 +57,7 @@ def adaptive_tolerance(least: float, **options: int) -> Callable[[float], Option
 
 @dataclass(frozen=True)
 class Backend:
-    """One row of the solver table.
+    """A row of the solver table: cones it takes, tolerances, limits, installation and faults.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Backend:
 
     @property
     def version(self) -> str:
-        """Return the solver's version, or that of the package that contains it."""
+        """Version of the solver, or name and version of the package that bundles it; "" if none."""
         version = _version(self.package)
         return f"{self.package} {version}" if self.bundled and version else version
 
@@ -137,7 +137,7 @@ class Backend:
         return needs.cones <= (self.integer_cones if needs.integer else self.cones)
 
     def accuracy(self, tol: float) -> Options:
-        """Return the options for an accuracy, in the current tolerance mode."""
+        """Return the solver's tolerance options for an accuracy, in the current tolerance mode."""
         if _asked.get() == OWN or not self.tolerances:
             return {}
         number = tol if _asked.get() == RAW else self.translate(tol)
@@ -145,7 +145,7 @@ class Backend:
         return {self.inside: options} if self.inside else options
 
     def options(self, tol: float, time_limit: float | None = None) -> Options:
-        """Return the solver's options for an accuracy and a time limit."""
+        """Return all options the table sets for an accuracy and a time limit, by solver's names."""
         told = self.always | self.accuracy(tol)
         if time_limit is not None and self.limit is not None:
             told |= self.limit(time_limit)
@@ -154,7 +154,7 @@ class Backend:
 
 @cache
 def _installed(ask: Callable[[], list[str]]) -> frozenset[str]:
-    """Cache the installed solvers, because cvxpy tries to import every missing one."""
+    """Return the names from `ask`; cached, because cvxpy tries to import every missing solver."""
     return frozenset(ask())
 
 
@@ -167,7 +167,7 @@ def _version(package: str) -> str:
 
 
 _ECOS = "max_iters abstol reltol feastol abstol_inacc reltol_inacc feastol_inacc nitref verbose"
-#: Options of solvers that have no settings object.
+#: Option names of solvers that have no settings object to inspect.
 _LISTED = {
     "SCS": "max_iters eps eps_abs eps_rel eps_infeas alpha rho_x scale normalize adaptive_scale "
     "acceleration_lookback acceleration_interval time_limit_secs use_indirect linear_solver "
@@ -187,7 +187,7 @@ _LISTED = {
     "resultFile sdpaResult numThreads convMethod domainMethod rangeMethod frvMethod rho zeroPoint "
     "backend mpfPrecision",
 }
-#: Module and name of the other solvers' settings objects, and options that cvxpy adds.
+#: Module and class of other solvers' settings objects, and options that cvxpy adds.
 _SETTINGS: Mapping[str, tuple[str, str, str]] = {
     "CLARABEL": ("clarabel", "DefaultSettings", "use_quad_obj"),
     "HIGHS": ("highspy", "HighsOptions", "highs_options write_model_file"),
@@ -199,7 +199,7 @@ _SETTINGS: Mapping[str, tuple[str, str, str]] = {
 
 
 def check_options(solver: str, options: Iterable[str]) -> None:
-    """Raise for an option that the solver does not have, and name the nearest one.
+    """Raise InputError for an option name that the solver does not have, naming the nearest.
 
     >>> check_options("SCS", ["max_itres"])
     Traceback (most recent call last):
@@ -212,7 +212,7 @@ def check_options(solver: str, options: Iterable[str]) -> None:
 
 
 def _accepts(solver: str, name: str) -> bool:
-    """Ask HiGHS itself, because its settings object does not list all options."""
+    """Return whether HiGHS knows an option that its settings object does not list."""
     if solver != "HIGHS":
         return False
     import highspy
@@ -222,7 +222,7 @@ def _accepts(solver: str, name: str) -> bool:
 
 @cache
 def _known(solver: str) -> frozenset[str]:
-    """Return the names of a solver's options; empty if they are unknown."""
+    """Return the option names of a solver; empty if they are unknown."""
     if solver in _LISTED:
         return frozenset(_LISTED[solver].split())
     if solver not in _SETTINGS:

@@ -193,7 +193,8 @@ _ROWS = (
 )  # fmt: skip
 BACKENDS: dict[str, Backend] = {row.name: row for row in _ROWS}
 
-#: Preferred solvers for the hardest cone of a problem, in this order.
+#: Solvers to prefer, in order, for problems whose hardest property (first key that applies) is
+#: this.
 _PREFERENCE: dict[str, tuple[str, ...]] = {
     "integer": ("HIGHS", "SCIP", "SCIPY", "ECOS_BB"),
     SEMIDEFINITE: ("SCS", "CLARABEL"),
@@ -207,7 +208,7 @@ _PREFERENCE: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Needs:
-    """The cones and properties that a problem needs of a solver."""
+    """What a problem needs of a solver: its cones (LP, QP, SOC, ...), and integer variables."""
 
     cones: frozenset[str]
     integer: bool
@@ -218,7 +219,7 @@ class Needs:
 
 
 def needs_of(problem: cp.Problem) -> Needs:
-    """Return the needs of `problem` from its expression tree, without compiling it."""
+    """Return the Needs of a problem from its expression tree, without compiling it."""
     form = ProblemForm(problem)
     cones = {_CONE_NAMES[cone] for cone in form.cones(quad_obj=True) if cone in _CONE_NAMES}
     if form.has_quadratic_objective():
@@ -227,13 +228,13 @@ def needs_of(problem: cp.Problem) -> Needs:
 
 
 def suitable(needs: Needs, installed: bool = True) -> list[str]:
-    """Return the names of the solvers that take these cones, of installed ones or of all."""
+    """Return the names of the solvers that take these cones: installed ones, or all."""
     able = (row for row in BACKENDS.values() if row.takes(needs))
     return [row.name for row in able if row.installed or not installed]
 
 
 def backend(name: str) -> Backend:
-    """Return the row of an installed solver, or raise an error with the remedy."""
+    """Return the table's row of an installed solver; raise, with the remedy, if it is none."""
     if name.lower() == "native":
         raise InputError(
             "native solves convexfs's own formulations, not any cvxpy problem: "
@@ -253,7 +254,7 @@ def backend(name: str) -> Backend:
 
 
 def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None = None) -> Backend:
-    """Return the row of the solver to use, after checking that it takes the problem."""
+    """Return the row of the named solver if it takes the problem, else raise; "auto" chooses."""
     if not isinstance(solver, str):
         raise InputError(f"solver must be a name such as 'CLARABEL', not {solver!r}")
     needs = needs_of(problem)
@@ -265,7 +266,7 @@ def choose(problem: cp.Problem, solver: str = "auto", time_limit: float | None =
 
 
 def check_takes(row: Backend, needs: Needs) -> None:
-    """Raise if a solver cannot take these cones, and name solvers that can."""
+    """Raise SolverUnsuitable if a solver cannot take these cones, naming solvers that can."""
     lacking = lacking_in(row, needs)
     if lacking:
         raise SolverUnsuitable(
@@ -274,7 +275,7 @@ def check_takes(row: Backend, needs: Needs) -> None:
 
 
 def lacking_in(row: Backend, needs: Needs) -> str:
-    """Describe what a solver lacks for a problem; "" if it takes the problem."""
+    """Return what a solver lacks for a problem, such as "integer variables"; "" if nothing."""
     if row.takes(needs):
         return ""
     if needs.integer and not row.integer_cones:
@@ -308,7 +309,7 @@ def _would_do(needs: Needs) -> str:
 
 
 def integer_variants() -> dict[str, str]:
-    """Return the solvers that are another one with branching added (GLPK_MI, ECOS_BB)."""
+    """Return {solver with branching: the same without}, such as GLPK_MI: GLPK."""
     plain = {
         (row.package, row.cones): name for name, row in BACKENDS.items() if not row.integer_cones
     }

@@ -13,12 +13,12 @@ from typing import Any
 
 
 def can_stop() -> bool:
-    """Return whether :func:`call_in_child` uses a child process, which it can stop."""
+    """Return whether :func:`call_in_child` can fork a child process here, and so stop it."""
     return hasattr(os, "fork") and not _is_worker()
 
 
 def call_in_child(function: Callable[[], Any], seconds: float | None = None) -> Any:
-    """Call a function in a forked child process; return its result or raise its exception.
+    """Call a function in a forked child, if possible; return its result or raise its exception.
 
     It is called here where processes cannot be forked, and in worker processes, whose end is
     handled by the process that started them. A child that takes longer than `seconds` is
@@ -52,7 +52,7 @@ def call_in_child(function: Callable[[], Any], seconds: float | None = None) -> 
 
 
 def _read(pipe: Any, seconds: float | None) -> bytes:
-    """Return all that a child sends before it ends; raise TimeoutError if it takes too long."""
+    """Return all bytes that a child sends until it ends; raise TimeoutError after `seconds`."""
     if seconds is None:
         return pipe.read()
     until, parts = time.monotonic() + seconds, []
@@ -67,7 +67,7 @@ def _read(pipe: Any, seconds: float | None) -> bytes:
 
 
 def _answer(function: Callable[[], Any], receiver: int, sender: int) -> None:
-    """Run a function in the child, send its result or exception, and exit."""
+    """Run the function in the child, send its result or exception to the parent, and exit."""
     code = 1
     try:
         os.close(receiver)
@@ -83,7 +83,7 @@ def _answer(function: Callable[[], Any], receiver: int, sender: int) -> None:
 
 
 def _picklable(error: Exception) -> Exception:
-    """Return the exception if it can be pickled, else one that quotes it."""
+    """Return the exception if it can be pickled, else a RuntimeError that quotes it."""
     try:
         return pickle.loads(pickle.dumps(error))
     except Exception:

@@ -12,14 +12,14 @@ from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, mu
 from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.utilities import scopes
 
-#: A function that prints an expression, or only the name of its function.
+#: Type of functions that print an expression as text.
 Describe = Callable[[Any], str]
-#: Longest expression in an error message, in characters.
+#: Longest printed expression in an error message, in characters; longer ones are cut.
 LONGEST = 200
 
 
 def why_not_convex(problem: cp.Problem) -> str:
-    """Explain in one sentence why a problem is not convex by cvxpy's rules."""
+    """Return the reasons why a problem is not DCP in one line, and what would solve it."""
     if problem.is_dgp():
         return "it is a geometric program, convex in logarithms: problem.solve(gp=True) solves it"
     reasons = [*broken_rules(problem), *broken_log_log_rules(problem)]
@@ -29,7 +29,7 @@ def why_not_convex(problem: cp.Problem) -> str:
 
 
 def in_words(expression: Any) -> str:
-    """Print an expression as cvxpy does, with shapes in place of arrays."""
+    """Return an expression as cvxpy prints it, but with shapes in place of arrays."""
     shapes = {
         id(constant): cp.Constant(constant.value, name=f"array{constant.shape}")
         for constant in expression.constants()
@@ -47,7 +47,7 @@ def in_words(expression: Any) -> str:
 def broken_rules(
     problem: cp.Problem, describe: Describe = in_words, dpp: bool = False
 ) -> Iterator[str]:
-    """Yield every part that breaks a DCP rule, with the reason.
+    """Yield text on every objective or constraint that breaks a DCP rule, with the reason.
 
     With `dpp`, parameters count as variables, as they do in parametrised programs.
     """
@@ -64,7 +64,7 @@ def broken_rules(
 
 
 def broken_log_log_rules(problem: cp.Problem, describe: Describe = in_words) -> Iterator[str]:
-    """Yield every part that breaks a DGP rule (geometric programs), with the reason."""
+    """Yield text on every part that breaks a DGP rule, if all variables are positive."""
     if problem.is_dgp() or not all(leaf.is_pos() for leaf in problem.variables()):
         return
     for key, _, asked in _parts(problem):
@@ -89,7 +89,7 @@ def _why_not_log_log(expression: Any, wanted: str, used: str, describe: Describe
 
 
 def _parts(problem: cp.Problem) -> Iterator[tuple[str, Any, list[tuple[Any, str, str]]]]:
-    """Yield objective and constraints, with the curvature that each argument must have."""
+    """Yield (name, objective or constraint, [(argument, curvature it must have, its role)])."""
     wanted, used = "convex", "what is minimised"
     if isinstance(problem.objective, cp.Maximize):
         wanted, used = "concave", "what is maximised"
@@ -117,7 +117,7 @@ def _asked_of(constraint: Any) -> list[tuple[str, str]]:
 
 
 def curvature(expression: Any) -> str:
-    """Return the name of an expression's curvature."""
+    """Return "affine", "convex", "log-log convex" or the like: an expression's curvature."""
     plain = ("constant", "affine", "convex", "concave")
     for name in (*plain, *(f"log_log_{name}" for name in plain[1:])):
         if _is(expression, name):
@@ -142,18 +142,18 @@ def _why_not(expression: Any, wanted: str, used: str, describe: Describe, dpp: b
 
 
 def _innermost(expression: Any, is_bad: Callable[[Any], bool]) -> Any:
-    """Return the innermost bad part: a bad part without bad arguments."""
+    """Return the innermost part for which `is_bad`: one without bad arguments."""
     bad = next((arg for arg in _arguments(expression) if is_bad(arg)), None)
     return expression if bad is None else _innermost(bad, is_bad)
 
 
 def _arguments(expression: Any) -> list[Any]:
-    """Return the arguments that are expressions; partial problems and indicators have none."""
+    """Return the arguments of an expression that are expressions themselves."""
     return [arg for arg in expression.args if isinstance(arg, cp.Expression)]
 
 
 def _wrong_part(expression: Any, wanted: str, flipped: bool = False) -> tuple[Any, bool]:
-    """Return the smallest part of wrong curvature, behind sums, signs and factors."""
+    """Return the smallest part of wrong curvature, and whether a minus sign is before it."""
     if wanted == "affine" or not isinstance(expression, AffAtom):
         parts = [arg for arg in _arguments(expression) if not arg.is_affine()]
         if wanted == "affine" and isinstance(expression, AffAtom) and parts:
@@ -168,7 +168,7 @@ def _wrong_part(expression: Any, wanted: str, flipped: bool = False) -> tuple[An
 
 
 def _broken(expression: Any, describe: Describe, dpp: bool) -> str:
-    """Describe the rule that an expression breaks if all its arguments are valid."""
+    """Return a sentence on the rule that an expression breaks, if its arguments break none."""
     shown = describe(expression)
     moving = "variables or parameters" if dpp else "variables"
     if isinstance(expression, AddExpression):
@@ -204,7 +204,7 @@ def _broken(expression: Any, describe: Describe, dpp: bool) -> str:
 
 
 def _inverse(expression: Any, dpp: bool) -> str:
-    """Suggest how to rewrite a quotient."""
+    """Return a suggestion how to rewrite a quotient, as the end of a sentence, or ""."""
     numerator, denominator = expression.args
     if dpp and not denominator.variables():
         return ": make the inverse a separate parameter"
@@ -212,7 +212,7 @@ def _inverse(expression: Any, dpp: bool) -> str:
 
 
 def _one_factor(expression: Any, dpp: bool) -> str:
-    """Suggest how to rewrite a product."""
+    """Return a suggestion how to rewrite a product, as the end of a sentence."""
     left, right = expression.args
     if dpp and not (left.variables() and right.variables()):
         return ": make the product of the parameters a separate parameter"
@@ -244,7 +244,7 @@ def _composition(expression: Any, describe: Describe) -> str:
 
 
 def _other_curvature(expression: Any) -> str:
-    """Return the wider discipline (DGP or DQCP) that admits an expression, if any."""
+    """Return ", but quasiconvex, which DQCP admits" or the like for an expression; "" if none."""
     for kind, words in (("quasiconvex", "quasiconvex, which DQCP admits"),
                         ("quasiconcave", "quasiconcave, which DQCP admits"),
                         ("log_log_convex", "log-log convex, which DGP admits"),

@@ -21,20 +21,20 @@ from cvxpy.constraints import PSD, SOC, NonNeg, SvecPSD, Zero
 from convexfs.records import ConePoint
 from convexfs.solving.solve import OBSERVER
 
-#: Positions of the entries of a triangle, upper or lower, column by column.
+#: Functions that give the row and column of each entry of a triangle, upper or lower, by columns.
 _TRIANGLES = (np.tril_indices, np.triu_indices)
 
 
 @dataclass
 class Measured:
-    """The six errors of the last point; None if they are undefined."""
+    """The six DIMACS errors of the last point that a solver returned; None if undefined."""
 
     errors: list[float] | None = None
 
 
 @contextmanager
 def measured_errors() -> Iterator[Measured]:
-    """Measure the DIMACS errors of points that solvers return inside the block; keep the last."""
+    """Yield a Measured that gets the DIMACS errors of the last point solved in this block."""
     measured = Measured()
 
     def observe(program: Any, point: ConePoint) -> None:
@@ -48,7 +48,7 @@ def measured_errors() -> Iterator[Measured]:
 
 
 def dimacs_errors(program: Any, point: ConePoint) -> list[float] | None:
-    """Return the six errors of a point of cvxpy's cone program; None if they are not defined."""
+    """Return the six DIMACS errors of a point of cvxpy's cone program; None if not defined."""
     known = (Zero, NonNeg, SOC, PSD, SvecPSD)
     plain = all(type(constraint) in known for constraint in program.constraints)
     if not plain or program.is_mixed_integer() or point.y is None or not point.finite:
@@ -90,7 +90,7 @@ def dimacs_errors(program: Any, point: ConePoint) -> list[float] | None:
 
 
 def _cone_by_cone(constraints: list[Any]) -> np.ndarray:
-    """Return the row order that puts the rows of each second-order cone together.
+    """Return row indices in the order that puts the rows of each second-order cone together.
 
     cvxpy's rows of several cones begin with all their first entries; programs that it has
     formatted for a solver, and what is computed here, have one cone after the other.
@@ -107,7 +107,7 @@ def _cone_by_cone(constraints: list[Any]) -> np.ndarray:
 
 
 def _signed(program: Any, y: np.ndarray) -> list[np.ndarray]:
-    """Return the multipliers with both signs for equations, because solvers differ in it."""
+    """Return y, and y with the sign of equations flipped, because solvers differ in it."""
     other, start = y.copy(), 0
     for constraint in program.constraints:
         if isinstance(constraint, Zero):
@@ -121,14 +121,14 @@ def _ends(bounds: Any, size: int) -> np.ndarray:
 
 
 def _product(multipliers: np.ndarray, values: np.ndarray) -> float:
-    """Return a scalar product in which infinite bounds with multiplier 0 count as 0."""
+    """Return multipliers' scalar product with values; values with multiplier 0 may be infinite."""
     return float(multipliers @ np.where(multipliers > 0, values, 0.0))
 
 
 def _violations(
     constraints: list[Any], slack: np.ndarray, y: np.ndarray, triangle: Callable[..., Any]
 ) -> tuple[float, float, float]:
-    """Return the norm of the equations' residuals, and cone violations of slack and multipliers.
+    """Return the norm of equations' residuals, and the cone violations of slack and of y.
 
     The distance is minus the least eigenvalue, as DIMACS has it; `triangle` gives the places of
     the entries of semidefinite matrices.
@@ -146,7 +146,7 @@ def _violations(
 
 
 def _least(constraint: Any, values: np.ndarray, triangle: Callable[..., Any]) -> float:
-    """Return the least eigenvalue of values in the Jordan algebra of their cone."""
+    """Return the least eigenvalue of values in their cone: psd, second-order or nonnegative."""
     if isinstance(constraint, SOC):
         count = len(constraint.cone_sizes())
         cones = values.reshape(count, -1)

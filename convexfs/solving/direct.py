@@ -23,9 +23,9 @@ from convexfs.solving import direct_calls
 from convexfs.solving.direct_calls import SOLVERS, VERSIONS
 from convexfs.solving.solve import DIRECT_CALL
 
-#: Seconds that another interpreter gets for starting and for reading a program.
+#: Seconds that another interpreter gets, beyond the time limit, to start and read a program.
 START_SECONDS = 20.0
-#: Environment variables that limit linear algebra to one thread.
+#: Environment variables that limit linear algebra to one thread, with their values.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
 )
@@ -39,7 +39,7 @@ _OSQP_CODES = {
 
 @contextmanager
 def called_directly(python: Path | None = None) -> Iterator[None]:
-    """Call solvers by their own interfaces inside the block, here or in another interpreter."""
+    """Call solvers without cvxpy's interfaces in this block: here, or in interpreter `python`."""
 
     def call(
         solver: str, data: Mapping[str, Any], options: Mapping[str, Any], seconds: float | None
@@ -64,7 +64,7 @@ def called_directly(python: Path | None = None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Environment:
-    """Another Python environment: its interpreter and the versions of its solvers."""
+    """Another Python environment: name, interpreter, and versions of the solvers it has."""
 
     name: str
     python: Path
@@ -72,7 +72,7 @@ class Environment:
 
 
 def find_environment(name: str, python: str | Path) -> Environment:
-    """Return an environment after asking its interpreter for its solvers."""
+    """Return an Environment, asking the interpreter for solver versions; raise if it has none."""
     from convexfs.solving.backends import BACKENDS
 
     path = Path(python).expanduser().absolute()
@@ -91,7 +91,7 @@ def find_environment(name: str, python: str | Path) -> Environment:
 
 
 def _ask(python: Path, request: bytes, seconds: float | None, *words: str) -> bytes:
-    """Run the script of direct calls in another interpreter, and return its answer."""
+    """Run the script direct_calls.py in another interpreter; return its standard output."""
     command = [str(python), "-I", direct_calls.__file__, *words]
     limit = None if seconds is None else seconds + START_SECONDS
     try:
@@ -107,7 +107,7 @@ def _ask(python: Path, request: bytes, seconds: float | None, *words: str) -> by
 
 
 def plain_program(solver: str, data: Mapping[str, Any]) -> direct_calls.Program:
-    """Convert the program that cvxpy compiled for a solver to plain arrays."""
+    """Convert cvxpy's data for a solver to plain arrays; raise if it is not called directly."""
     if solver not in SOLVERS:
         raise SolverUnsuitable(f"{solver} is not called directly: {', '.join(SOLVERS)} are")
     dims = data["dims"]
@@ -140,14 +140,14 @@ def plain_program(solver: str, data: Mapping[str, Any]) -> direct_calls.Program:
 
 
 def _columns(matrix: Any) -> sparse.csc_matrix:
-    """Return a matrix with 32-bit indices, which all solvers accept."""
+    """Return a sparse matrix as CSC with 32-bit indices, which all solvers accept."""
     found = sparse.csc_matrix(matrix)
     found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
     return found
 
 
 def as_returned(solver: str, answer: direct_calls.Answer) -> Any:
-    """Convert an answer to the form that cvxpy expects from the solver's own interface."""
+    """Convert an answer of direct_calls to the object that cvxpy expects from the solver."""
     x, y = (None if answer.get(n) is None else np.asarray(answer[n]) for n in ("x", "y"))
     given = {"x": x, "y": y, "ray": answer.get("ray")}
     return _RETURNED[solver](SimpleNamespace(**{"setup": None, **answer, **given}))

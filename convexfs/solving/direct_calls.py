@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-#: Types: a program, a solver's return value, and an answer in plain numbers.
+#: Types of dicts with a compiled program, and with a solver's answer in plain numbers.
 Program = dict[str, Any]
 Answer = dict[str, Any]
-#: Names of the arrays of a request.
+#: Names of the arrays in a request: vectors, and parts of sparse matrices.
 _VECTORS, _SPARSE = ("q", "b", "low", "high"), ("data", "indices", "indptr")
 _ARRAYS = (*_VECTORS, *(f"{name}_{part}" for name in "PA" for part in _SPARSE))
 _ANSWERED = ("x", "y", "ray")
@@ -160,7 +160,7 @@ def _read_highs(solver: Any) -> Answer:
 
 
 def _split(program: Program) -> tuple[Any, Any, Any, Any]:
-    """Split the rows into equations and inequalities: a matrix and right-hand side of each."""
+    """Return matrix and right-hand side of the equations, and those of the inequalities."""
     equations, rows = program["cones"]["z"], program["A"].tocsr()
     above, below = sparse.csc_matrix(rows[:equations]), sparse.csc_matrix(rows[equations:])
     return above, program["b"][:equations], below, program["b"][equations:]
@@ -236,7 +236,7 @@ def _read_qoco(found: Any) -> Answer:
     }  # fmt: skip
 
 
-#: By solver: the functions that prepare it and read its result.
+#: By solver: the function that prepares a call, and the one that reads its result.
 SOLVERS: dict[str, tuple[Callable[..., Callable[[], Any]], Callable[[Any], Answer]]] = {
     "CLARABEL": (_clarabel, _read_clarabel),
     "SCS": (_scs, _read_scs),
@@ -249,7 +249,7 @@ SOLVERS: dict[str, tuple[Callable[..., Callable[[], Any]], Callable[[Any], Answe
 
 
 def call_solver(solver: str, program: Program, options: dict[str, Any]) -> Answer:
-    """Solve a program; return the answer with wall and CPU seconds of setup and solve."""
+    """Solve a program by a solver's own interface; return the answer with its seconds."""
     prepare, read = SOLVERS[solver]
     call = prepare(program, options)
     began, cpu_began = time.perf_counter(), time.process_time()
@@ -259,7 +259,7 @@ def call_solver(solver: str, program: Program, options: dict[str, Any]) -> Answe
 
 
 def pack_program(solver: str, program: Program, options: dict[str, Any]) -> bytes:
-    """Pack a request as the bytes of an npz file."""
+    """Pack solver, program and options as the bytes of an npz file."""
     told = {name: program[name] for name in ("cones", "booleans", "integers")}
     plain = json.dumps({"solver": solver, "options": options, **told})
     arrays = {name: program[name] for name in _VECTORS}
@@ -269,7 +269,7 @@ def pack_program(solver: str, program: Program, options: dict[str, Any]) -> byte
 
 
 def unpack_program(parcel: bytes) -> tuple[str, Program, dict[str, Any]]:
-    """Undo :func:`pack_program`."""
+    """Return solver, program and options from the bytes of :func:`pack_program`."""
     told, arrays = _unpacked(parcel, _ARRAYS)
     n = len(arrays["q"])
     for name, height in (("P", n), ("A", len(arrays["b"]))):
@@ -280,7 +280,7 @@ def unpack_program(parcel: bytes) -> tuple[str, Program, dict[str, Any]]:
 
 
 def pack_answer(answer: Answer) -> bytes:
-    """Pack an answer as the bytes of an npz file."""
+    """Pack a solver's answer as the bytes of an npz file."""
     known = {name: answer[name] for name in _ANSWERED if answer.get(name) is not None}
     plain = {name: value for name, value in answer.items() if name not in _ANSWERED}
     arrays = {name: np.asarray(value, dtype=float) for name, value in known.items()}
@@ -288,7 +288,7 @@ def pack_answer(answer: Answer) -> bytes:
 
 
 def unpack_answer(parcel: bytes) -> Answer:
-    """Undo :func:`pack_answer`."""
+    """Return a solver's answer from the bytes of :func:`pack_answer`."""
     told, arrays = _unpacked(parcel, _ANSWERED)
     return {**told, **arrays}
 
@@ -316,7 +316,7 @@ def _versions(packages: list[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Answer one request: the versions of some packages, or a program to solve."""
+    """Write package versions, or the solved program of standard input, to standard output."""
     # Solvers print to standard output from C, but it must carry the answer only.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

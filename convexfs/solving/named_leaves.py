@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 
 def with_parameters(build: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `build` among the offered values, with scalars as named Parameters.
+    """Return the arguments of `build` by name, scalars as cvxpy Parameters if annotated so.
 
     Those arguments become Parameters whose annotation allows it.
     """
@@ -38,7 +38,7 @@ def letter_of(argument: inspect.Parameter) -> str:
 
 
 def parameter(name: str, value: float) -> cp.Parameter:
-    """Return a scalar Parameter with this value; later values must have the same sign."""
+    """Return a scalar cvxpy Parameter with this value, declared nonneg or nonpos by its sign."""
     return cp.Parameter(name=name, value=float(value), nonneg=value >= 0, nonpos=value < 0)
 
 
@@ -50,7 +50,7 @@ def _may_vary(argument: inspect.Parameter, value: Any) -> bool:
 
 
 def name_constants(problem: cp.Problem, values: Mapping[str, Any]) -> None:
-    """Give each constant of `problem` the name of the array that it holds."""
+    """Name each array constant of a cvxpy problem, in place, after the equal array in `values`."""
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     for constant in problem.constants():
         value: Any = constant.value
@@ -64,7 +64,7 @@ def name_constants(problem: cp.Problem, values: Mapping[str, Any]) -> None:
 
 
 def fill(problem: cp.Problem, primal: Mapping[str, Any]) -> bool:
-    """Assign values to the variables, and compute variables that an equation defines.
+    """Assign values to variables by name, compute defined ones; return whether all have one.
 
     Returns whether all variables have a value. A problem of which some have none is left
     without values.
@@ -83,7 +83,7 @@ def fill(problem: cp.Problem, primal: Mapping[str, Any]) -> bool:
 
 
 def _define(constraint: Any) -> None:
-    """If the left side of an equation is a variable without a value, assign the right side."""
+    """If an equation's left side is a variable without value, assign it the right side's."""
     if not isinstance(constraint, Equality):
         return
     left, right = constraint.args
@@ -92,7 +92,7 @@ def _define(constraint: Any) -> None:
 
 
 def unstated(defaults: list[Any], rows: Sequence[Any], variable: cp.Variable) -> list[str]:
-    """Return the labels of the `defaults` that no constraint in `rows` repeats.
+    """Return the labels of the constraints in `defaults` that `rows` do not imply.
 
     Rows are compared as affine inequalities of `variable`; others are taken to state nothing.
     """
@@ -108,7 +108,7 @@ def unstated(defaults: list[Any], rows: Sequence[Any], variable: cp.Variable) ->
 
 
 def _half_spaces(row: Any, variable: cp.Variable) -> list[tuple[np.ndarray, float]]:
-    """Return unit normals a and bounds b of a constraint's half-spaces ``a'x <= b``."""
+    """Return (unit normal a, bound b) of each half-space ``a'x <= b``; [] if not affine."""
     if not isinstance(row, Inequality | Equality) or not row.expr.is_affine():
         return []
     if {each.id for each in row.variables()} != {variable.id}:

@@ -21,7 +21,7 @@ from convexfs.errors import InputError
 from convexfs.records import ERROR
 from convexfs.solving.backends import backend, check_takes, needs_of
 
-#: Numbers of a compiled program this close to 0, or to an integer, are rounded.
+#: Coefficients found by probes are rounded if they are this close to 0 or to an integer.
 ROUNDING = 1e-9
 #: Statuses that may come with a useful point; the caller verifies the point.
 WITH_POINT = (*cvxpy_settings.SOLUTION_PRESENT, cvxpy_settings.USER_LIMIT)
@@ -29,7 +29,7 @@ WITH_POINT = (*cvxpy_settings.SOLUTION_PRESENT, cvxpy_settings.USER_LIMIT)
 
 @dataclass(frozen=True)
 class Answer:
-    """A solver's status, and its point by variable name (empty if it has none)."""
+    """A solver's status, its point by variable name ({} if none), and the failure's text."""
 
     status: str
     primal: Mapping[str, np.ndarray]
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Places:
-    """Entries of one compiled array that depend on parameters: offset + scale * parameter."""
+    """Which entries of a compiled array depend on parameters: offset + scale * parameter."""
 
     array: str
     entries: np.ndarray
@@ -51,7 +51,7 @@ class _Places:
 
 
 class CompiledProblem:
-    """A `problem` compiled for `solver`; :meth:`solve` takes parameters by name.
+    """A DPP `problem` compiled once for `solver`; :meth:`solve` takes parameters by name.
 
     It keeps nothing of one solve for the next: a warm start lives in the `memory` that
     the caller hands over, a dict, empty at first.
@@ -76,7 +76,7 @@ class CompiledProblem:
 
     @property
     def written(self) -> bool:
-        """Return whether values are written directly, or applied by cvxpy."""
+        """Whether parameters are written directly into the compiled arrays; else cvxpy does it."""
         return self.places is not None
 
     def solve(
@@ -85,7 +85,7 @@ class CompiledProblem:
         options: Mapping[str, Any],
         memory: dict[str, Any] | None = None,
     ) -> Answer:
-        """Solve with these parameter values; solver errors are returned as a status."""
+        """Solve with these parameter values; return the Answer, solver errors as a status."""
         try:
             # Copy, because SCIP's interface replaces a matrix by one of another type.
             data = dict(self._filled(values))
@@ -140,7 +140,7 @@ class CompiledProblem:
 
 
 def _places(name: str, probes: list[np.ndarray], thetas: list[np.ndarray]) -> _Places | None:
-    """Find the parameter entry that each changed number depends on; None if uncertain."""
+    """Return which parameter entry each varying number depends on, by probes; None if unsure."""
     if len({probe.shape for probe in probes}) > 1:
         return None
     v0, v1, v2, v3 = probes
@@ -191,7 +191,7 @@ def _copied(part: Any) -> Any:
 def compile_problem(
     problem: cp.Problem, solver: str, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Any, list[Any]]:
-    """Return data, chain and inverse data, as ``problem.get_problem_data`` does.
+    """Return solver data, chain and inverse data of a problem; compiled once if parametrised.
 
     Bounds that the user gives as attributes of a variable stay bounds. A problem with
     parameters is compiled once; later calls only apply their values, as in cvxpy.
@@ -200,7 +200,7 @@ def compile_problem(
     key = cache.make_key(solver, False, False, None)
     if key != cache.key or cache.solving_chain.solver_context.solver_supports_bounds:
         chain: Any = resolve_and_build_chain(problem, solver)
-        # All reductions of the chain read this record.
+        # All reductions of the chain read this context.
         chain.solver_context.solver_supports_bounds = False
         cache.invalidate()
         cache.key, cache.solving_chain = key, chain

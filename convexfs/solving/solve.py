@@ -24,24 +24,25 @@ from convexfs.solving.parametrized import compile_problem
 
 log = logging.getLogger(__name__)
 
-#: Contexts to enter around every solver call, for measurements.
+#: Factory of a context that is entered around every solver call, for measurements.
 AROUND: ContextVar[Callable[[], AbstractContextManager[Any]]] = ContextVar(
     "around", default=nullcontext
 )
-#: Functions that receive every compiled program and the returned point, for measurements.
+#: Function that gets every compiled program with the returned point, for measurements, or None.
 OBSERVER: ContextVar[Callable[[Any, ConePoint], None] | None] = ContextVar("observer", default=None)
-#: What calls a solver directly, given its name, data, options and seconds; None if cvxpy calls it.
+#: Function that calls a solver directly, given name, data, options and seconds; None: cvxpy calls
+#: it.
 DIRECT_CALL: ContextVar[Callable[..., tuple[Any, float, float]] | None] = ContextVar(
     "direct_call", default=None
 )
-#: Attribute of a problem with the sparsity structure of its solver's stored program.
+#: Key, in cvxpy's solver cache of a problem, of the sparsity structure that was solved last.
 _STRUCTURE = "structure"
 _kept: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
 def warm_starts() -> Iterator[None]:
-    """Let each solve inside the block start from the solver's state of the previous one.
+    """Let each solve in this block start from the solver's state after the previous one.
 
     Both must be of one structure and with one solver; see ``warm`` in the solver table.
     """
@@ -61,7 +62,7 @@ def solve(
     verbose: bool = False,
     warm_start: bool = False,
 ) -> Solution:
-    """Solve a DCP problem; if the solver fails, return a Solution with the reason.
+    """Solve a DCP problem; if the solver fails, return a Solution with the reason, not raise.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float, f
 
 
 def _refuse_nan(data: Mapping[str, Any]) -> None:
-    """Raise if the compiled problem contains NaN, on which solvers may abort or hang."""
+    """Raise ValueError if the compiled data contain NaN, on which solvers may abort or hang."""
     for part in data.values():
         numbers = part.data if issparse(part) else part
         floats = isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f"
@@ -171,7 +172,7 @@ def _refuse_nan(data: Mapping[str, Any]) -> None:
 
 
 def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any], warm_start: bool) -> bool:
-    """Restore the solver's state of an earlier solve; return whether there is one."""
+    """Set the problem's solver cache for a warm start; return whether the solver may use it."""
     kept = _kept.get()
     if kept is None and not warm_start:
         return False
@@ -194,7 +195,7 @@ def _places(matrix: Any) -> tuple[Any, ...]:
 
 
 def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the user's options over the translated ones; nested dicts are merged too."""
+    """Return translated options overridden by the user's; nested dicts are merged."""
     if not isinstance(own, Mapping):
         raise InputError(f"solver_options must be a dict of options, not {type(own).__name__}")
     if "use_quad_obj" in own:
@@ -207,7 +208,7 @@ def merged(translated: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
 
 
 def clear(problem: cp.Problem) -> None:
-    """Delete all values that an earlier solve left in `problem`."""
+    """Delete values, duals, status and solution of an earlier solve from a cvxpy problem."""
     for variable in problem.variables():
         variable.save_value(None)
     for constraint in problem.constraints:
@@ -243,7 +244,7 @@ def _refuse_twins(what: str, names: list[str]) -> None:
 
 
 def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any) -> dict[str, Any]:
-    """Return status, point and multipliers, and fill `problem` as cvxpy does."""
+    """Return fields of a Solution from the solver's raw result, and fill `problem` with it."""
     answer = chain.invert(raw, inverse)
     found: dict[str, Any] = {"status": answer.status, **_effort(answer.attr, raw)}
     if answer.status in cvxpy_settings.SOLUTION_PRESENT + cvxpy_settings.INF_OR_UNB:
@@ -263,7 +264,7 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
 
 
 def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
-    """Return iterations and seconds by the solver's clock, if cvxpy or the solver reports them."""
+    """Return iterations, and solve and setup seconds by the solver's clock; None if unknown."""
     info = getattr(raw, "info", None)
     setup = attributes.get(cvxpy_settings.SETUP_TIME) or getattr(info, "setup_time", None)
     return {
@@ -275,7 +276,7 @@ def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
 
 
 def _clock(told: Any) -> float | None:
-    """Return the seconds that a solver reports as a number; None if there are none."""
+    """Return the seconds that a solver reports as a float; None if 0 or missing."""
     return float(told) if told else None
 
 
@@ -288,7 +289,7 @@ def _dense(value: Any) -> np.ndarray:
 
 
 def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
-    """Return the multipliers by constraint label, or by position."""
+    """Return the multipliers by constraint label or, without one, by position as text."""
     named = {}
     for position, constraint in enumerate(problem.constraints):
         label = constraint.label or str(position)
@@ -299,7 +300,7 @@ def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
 
 
 def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | None:
-    """Return the vectors of the cone program, with multipliers in the row order of ``A x + b``."""
+    """Return the point of the compiled cone program, with multipliers in its row order."""
     program = data.get(cvxpy_settings.PARAM_PROB)
     if program is None:
         return None
@@ -315,7 +316,7 @@ def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | N
 
 
 def _in_row_order(constraint: Any, multipliers: Any) -> np.ndarray:
-    """Reorder multipliers from cvxpy's order, cone after cone, to row order.
+    """Reorder a constraint's multipliers from cone after cone to the program's row order.
 
     Rows of a second-order cone are all t, then X cone by cone; those of
     three-dimensional cones are all first entries, all second, all third.

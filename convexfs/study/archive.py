@@ -37,7 +37,7 @@ from convexfs.errors import ConvexfsError, InputError, check_regular_file, writi
 MANIFEST, REQUIREMENTS = "manifest.json", "requirements.txt"
 PROBLEMS, DATA = "problems", "data"
 KIND, VERSION = "convexfs comparison", 1
-#: Limits of an archive's content, after decompression.
+#: Largest archive that is unpacked: bytes after decompression, files, and bytes of the manifest.
 MOST_BYTES, MOST_FILES, MOST_MANIFEST_BYTES = 2 * 10**9, 10_000, 10**7
 _PLACES = re.compile(rf"({PROBLEMS}|{DATA})(/[^/\\:\x00-\x1f\x7f]{{1,150}}){{1,12}}")
 _CHUNK = 1 << 20
@@ -45,7 +45,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Contents:
-    """The files of an unpacked archive, and its manifest."""
+    """The folder of an unpacked archive, with the studies and environments of its manifest."""
 
     folder: Path
     studies: list[dict[str, Any]]
@@ -53,7 +53,7 @@ class Contents:
 
 
 def write_archive(folder: str | Path, out: str | Path, more: Iterable[str | Path] = ()) -> Path:
-    """Write the comparisons of a folder to one file.
+    """Write a folder's comparisons, with problem files, data and versions, to a zip file.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def write_archive(folder: str | Path, out: str | Path, more: Iterable[str | Path
     texts = {name: path.read_bytes() for path, name in files.items()}
     texts[RESULTS] = _whole(folder / RESULTS)
     texts[REQUIREMENTS] = _requirements(environments).encode()
-    manifest["files"] = {name: _told(text) for name, text in texts.items()}
+    manifest["files"] = {name: _hash_and_size(text) for name, text in texts.items()}
     with writing(out), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, json.dumps(manifest, indent=1, sort_keys=True))
         for name, text in texts.items():
@@ -101,17 +101,17 @@ def write_archive(folder: str | Path, out: str | Path, more: Iterable[str | Path
     return out
 
 
-def _told(text: bytes) -> dict[str, Any]:
+def _hash_and_size(text: bytes) -> dict[str, Any]:
     return {"sha256": hashlib.sha256(text).hexdigest(), "size": len(text)}
 
 
 def _files(
     studies: list[dict[str, Any]], digests: dict[str, str], more: list[Path]
 ) -> dict[Path, str]:
-    """Map every file of the archive to its name there."""
+    """Return {path: name in the archive} of problem and data files; raise if one has changed."""
     problems = {Path(own["path"]): own["sha256"] for study in studies for own in study["files"]}
     for path, sha256 in problems.items():
-        if not path.is_file() or _told(path.read_bytes())["sha256"] != sha256:
+        if not path.is_file() or _hash_and_size(path.read_bytes())["sha256"] != sha256:
             raise InputError(f"{path}: is not as it was compared; put it back, or compare again")
     beside = {path.resolve() for path in more}
     common = Path(os.path.commonpath([path.parent for path in problems]))
@@ -140,7 +140,7 @@ def _data_file(spec: str, data_dir: str | None, digests: dict[str, str]) -> Path
 
 
 def _has_digest(spec: str, data_dir: str | None, digest: str) -> bool:
-    """Return whether data have this digest, with the target read as classes or as numbers."""
+    """Return whether data still have this digest, their target read as classes or as numbers."""
     found = set()
     for kind in (None, NUMBERS):
         with suppress(InputError):
@@ -149,7 +149,7 @@ def _has_digest(spec: str, data_dir: str | None, digest: str) -> bool:
 
 
 def _placed(study: dict[str, Any], files: dict[Path, str]) -> dict[str, Any]:
-    """Return a study whose file paths are replaced by names in the archive."""
+    """Return the record of a study with file paths replaced by names in the archive."""
     data_dir = study["reading"]["data_dir"]
     told = [
         own
@@ -170,13 +170,13 @@ def _requirements(environments: list[dict[str, Any]]) -> str:
 
 
 def _whole(store: Path) -> bytes:
-    """Return a store as one file, with the content of its journal included."""
+    """Return the bytes of a SQLite store, including changes that are only in its journal."""
     with ExitStack() as held, closing(connect(*readable(store, held))) as source:
         return source.serialize()
 
 
 def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BYTES) -> Contents:
-    """Unpack an archive into a folder that does not exist yet or holds the same files.
+    """Check an archive and unpack it into a folder that is new or holds the same files.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BY
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{archive}: cannot be unpacked into {folder} ({reason})") from error
-    # zipfile and the decompressors raise these for invalid bytes.
+    # zipfile and the decompressors raise many classes of errors for invalid bytes.
     except Exception as error:
         raise InputError(f"{archive}: is no archive of convexfs, or damaged ({error})") from error
     return Contents(folder, manifest["studies"], manifest["environments"])
@@ -228,7 +228,7 @@ def _check_members(archive: Path, members: list[zipfile.ZipInfo], limit: int) ->
 
 
 def _manifest(archive: Path, opened: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the manifest if it is valid and lists exactly the files of the archive."""
+    """Return the checked manifest; raise unless it lists exactly the files of the archive."""
     if MANIFEST not in opened.namelist() or RESULTS not in opened.namelist():
         raise InputError(f"{archive}: has no {MANIFEST} or no {RESULTS}: it is no archive of ours")
     if opened.getinfo(MANIFEST).file_size > MOST_MANIFEST_BYTES:
@@ -252,7 +252,7 @@ def _manifest(archive: Path, opened: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _checked_study(study: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """Return the checked fields of a study; raise ValueError if a named file is missing."""
+    """Return the needed fields of a study; raise ValueError if a file it names is missing."""
     files = []
     for own in study["files"]:
         data = [(str(spec), str(name)) for spec, name in own["data"]]
@@ -270,9 +270,9 @@ def _checked_study(study: dict[str, Any], names: set[str]) -> dict[str, Any]:
 def _unpack(
     archive: Path, opened: zipfile.ZipFile, name: str, told: tuple[str, int], target: Path
 ) -> None:
-    """Write one file if its bytes match the manifest; existing files stay unchanged."""
+    """Write one file; raise if its bytes differ from the manifest or another file is there."""
     sha256, size = told
-    if target.is_file() and _told(target.read_bytes())["sha256"] == sha256:
+    if target.is_file() and _hash_and_size(target.read_bytes())["sha256"] == sha256:
         return
     if target.exists():
         raise InputError(f"{target}: is there already and is another file; choose another --out")

@@ -14,12 +14,12 @@ import pandas as pd
 from convexfs.records import DEFAULT_ACCURACY
 from convexfs.study.outcome_rules import SLACK
 
-#: How numbers of each kind are printed.
+#: Format of numbers by kind of column, for the terminal.
 _PRINTED = {"share": ".1%", "seconds": ".3g", "number": ".3g", "residual": ".0e"}
 
 
 class On(Flag):
-    """Where a column is shown; the page shows hidden columns on demand."""
+    """Where a column is shown: terminal, page, both, or on demand only."""
 
     DEMAND = 0
     TERMINAL = auto()
@@ -29,7 +29,7 @@ class On(Flag):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a study's table: name, kind, meaning, heading and where it is shown.
 
     ``kind`` is its unit and format: text, code, long (text), outcome, timed (an outcome and
     seconds), flag, count, bad (a count that should be 0), number, seconds, residual, share.
@@ -43,11 +43,11 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Return the label, or else the name in words without its unit."""
+        """The label or, without one, the name in words without its unit."""
         return self.label or self.name.replace("_", " ").removesuffix(" seconds")
 
     def printed(self, value: Any) -> str:
-        """Return a value as the terminal shows it."""
+        """Return the text of a cell's value for the terminal; "-" if missing."""
         if pd.isna(value):
             return "-"
         if self.kind == "flag":
@@ -111,13 +111,13 @@ SUMMARY = (
     replace(ERROR, meaning="median of the solved"),
     replace(DIMACS, meaning="largest of the six DIMACS errors, median of the solved", on=On.PAGE),
 )
-#: Columns of the solver options: one row per solver and settings.
-TOLD = (
+#: Columns of the table of solver options: one row per solver, settings and options.
+SOLVER_OPTIONS = (
     SETTINGS, SOLVER, Column("solver_version", label="version"),
     Column("told", "long", "by the solver's own names; nothing: its defaults", label="options"),
     Column("tasks", "count"),
 )
-#: Columns of time to accuracy: one row per solver and verified accuracy.
+#: Columns of the time to an accuracy: one row per verified accuracy, problem class and solver.
 ACHIEVED = (
     Column("target", "residual", "largest verified residual", "accuracy"), CLASS, SOLVER,
     Column("instances", "count", "problems it can take"),
@@ -129,19 +129,19 @@ ACHIEVED = (
     Column("times_best_unshifted", "number", "the same without the shift", "unshifted"),
     Column("at", "text", "settings that got there most often", "by asking for"),
 )
-#: Columns of the table of instances.
+#: Columns that name a scope, the set of instances that solvers are ranked on.
 SCOPE = (
     SETTINGS, CLASS,
     Column("scope", "text", "all instances of the class, or those with a native twin"),
     Column("instances", "count"),
 )
-#: Columns of the ranking: one row per solver that takes all instances of a scope.
+#: Columns of the ranking: one row per scope and solver that takes all its instances.
 RANKING = (
     *SCOPE[:3], replace(SCOPE[3], on=On.DEMAND), Column("rank", "count"), SOLVER, SOLVED, SUCCESS,
     SECONDS, replace(LOW, on=On.DEMAND), replace(HIGH, on=On.DEMAND), *LEAD,
     replace(MEAN_ERROR, on=On.DEMAND),
 )
-#: Columns of the leaders: one row per scope.
+#: Columns of the leaders: one row per scope, with its fastest and most accurate solver.
 LEADERS = (
     *SCOPE, Column("fastest"), SECONDS, Column("second"), *LEAD,
     Column("most_accurate"), MEAN_ERROR,
@@ -157,7 +157,8 @@ PUBLISHED = (
     Column("contradicting", "bad", "solved here, but against what is published"),
     Column("solvers", "text", "whose tasks these are"),
 )
-#: Columns of wrong claims, one row each, and of their counts per solver.
+#: Columns of wrong statuses (one row per solver, settings, status and instance), and of their
+#: counts per solver.
 CLAIMS = (
     SOLVER, SETTINGS, STATUS, INSTANCE, Column("claims", "count", "number of repeats"),
     *RESIDUALS, OBJECTIVE_ERROR,
@@ -173,7 +174,7 @@ CLAIMANTS = (
 REASONS = (
     OUTCOME, Column("solvers"), Column("tasks", "count"), Column("message", "long"), EXAMPLE,
 )
-#: Columns of every task, beside columns of the store, which keep their names.
+#: Columns of the table of all tasks, beside those of the store, which keep their names.
 ROWS = (
     PROBLEM, DATA, Column("hyper", "code", label="hyper-parameters"), CLASS, SETTINGS, SOLVER,
     Column("repeat", "count"), OUTCOME, Column("objective", "number"),
@@ -211,7 +212,7 @@ POINTS = (
     Column("programs", "number", label="programs a point"),
     Column("cpu_seconds", "seconds", label="CPU s a point"),
 )
-#: Columns of a repeated comparison: one row per solver.
+#: Columns of a repeated comparison: one row per solver and settings.
 REPEATED = (
     SETTINGS, SOLVER, Column("tasks", "count", "then"),
     Column("again", "count", "of them tried again"),
@@ -221,7 +222,7 @@ REPEATED = (
     Column("times", "number", "seconds now by seconds then, median", "× then"),
     Column("example", "code", "the first with another outcome"),
 )
-#: Columns of figures.
+#: Columns that only figures have.
 DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))
 # fmt: on
 _KNOWN = {
@@ -232,12 +233,12 @@ _KNOWN = {
 
 
 def names(columns: Iterable[Column]) -> list[str]:
-    """Return the names of some columns."""
+    """Return the names of these columns as a list."""
     return [column.name for column in columns]
 
 
 def find_column(values: Any) -> Column:
-    """Return the known column named ``values.name``, or else one that suits the dtype."""
+    """Return the declared column with the name of a Series, or else one that suits its dtype."""
     name = str(values.name)
     if name in _KNOWN:
         return _KNOWN[name]

@@ -52,12 +52,12 @@ from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.means import TICK
 from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan
 
-#: Process id of this process; forked workers have another.
+#: Id of the process that imported this module; forked workers have another.
 MAIN_PROCESS = os.getpid()
 #: Time limit of a task, as a multiple of the solve's limit. It covers the solve, the neighbour of a
 #: warm start, stating and compiling, and two certificates on a busy core.
 TASK_LIMITS = 7
-#: Task fields that affect neither its problem nor the problem's requirements.
+#: Task fields that do not change the problem, set to blanks to look up its cones.
 _SAME_PROBLEM = {
     "solver_version": "", "options": "{}", "own_options": "{}", "tol": None, "asked": "",
     "warm_from": "", "interface": "",
@@ -77,7 +77,7 @@ def compare_files(
     environments: Mapping[str, str | Path] | None = None,
     **plan: Any,
 ) -> Progress:
-    """Run every solver on every problem of some files; resume an interrupted study.
+    """Run every solver on every problem of these files; skip tasks finished earlier.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def compare_files(
 
 
 def find_environments(pythons: Mapping[str, str | Path]) -> dict[str, Environment]:
-    """Return environments by name, with the solvers that each interpreter has."""
+    """Return Python environments by name, with the solvers found in each interpreter."""
     for name in pythons:
         if not name.isidentifier() or name == DIRECT:
             raise InputError(f"an environment needs a name of letters and digits, not {name!r}")
@@ -137,7 +137,8 @@ def compare_problems(
         study=_record(problems, plan, reading),
         work=partial(measure, pythons=pythons, variants=variants),
         jobs=jobs,
-        # An alarm stops solvers; the remaining time is for stating, compiling and certifying.
+        # An alarm stops solvers at their limit; this one also covers stating, compiling and
+        # certifying.
         time_limit=TASK_LIMITS * plan.time_limit + START_SECONDS,
         # Failed solves are not retried: retries would make solvers look better than they are.
         retry_failed=False,
@@ -157,7 +158,7 @@ def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]
 def measure(
     task: Task, pythons: Mapping[str, Path] | None = None, variants: Mapping[str, str] | None = None
 ) -> Result:
-    """Run one task with a solver that this process has used before.
+    """Run and certify one task, with the solver's time, memory and DIMACS errors; warm up first.
 
     `pythons` are the interpreters of environments, `variants` the solvers that are left out where
     a problem has no integers, each with its twin that takes part.
@@ -169,7 +170,7 @@ def measure(
         return skipped_result(f"there is no native twin of {problem.name}")
     known: dict[str, str] = {}
     try:
-        # Decide by the solver table where possible, before any numbers are computed.
+        # Skip unsuitable solvers by the solver table, before any numbers are computed.
         check_solver(formulation, solving_of(task, problem.build))
         if problem.is_own and task.solver != NATIVE:
             needs, sense = _needs(replace(task, key="", solver="", repeat=0, **_SAME_PROBLEM))
@@ -199,7 +200,7 @@ def measure(
 
 @lru_cache(maxsize=4)
 def _needs(task: Task) -> tuple[Needs, str]:
-    """Return the cones that a user-defined problem needs, and its sense.
+    """Return the Needs (cones, integers) of a user-defined problem and its sense; cached.
 
     The solvers of one problem come one after the other, so that it is built once for all that
     do not take it.
@@ -210,7 +211,7 @@ def _needs(task: Task) -> tuple[Needs, str]:
 
 
 def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None:
-    """Raise if a solver cannot take a problem, or is a mixed-integer variant without integers."""
+    """Raise SolverUnsuitable if a solver cannot take a problem, or its twin takes it instead."""
     check_takes(backend(solver), needs)
     if solver in variants and not needs.integer:
         twin = variants[solver]
@@ -219,7 +220,7 @@ def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None
 
 @contextmanager
 def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
-    """Return a context that calls the solver by the interface of the task."""
+    """Call solvers in this block by the task's interface: cvxpy, direct or an environment."""
     if task.interface == CVXPY:
         yield
         return
@@ -230,7 +231,7 @@ def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
 
 
 def certify_to_target(problem: Any, solution: Solution, limit: float | None = None) -> Certificate:
-    """Certify a solution to the study's tolerance; certify an optimum to the requested one too.
+    """Certify to ten times the accuracy; if an optimum passes, try the accuracy itself too.
 
     A proof stops where it suffices: one of ten times the accuracy says nothing about whether the
     accuracy itself was reached. A certificate takes as much CPU time as usual, but at most `limit`
@@ -247,7 +248,7 @@ def certify_to_target(problem: Any, solution: Solution, limit: float | None = No
 
 
 def _from_neighbour(task: Task) -> Result:
-    """Solve the neighbouring grid point, unrecorded, then the task from its solution."""
+    """Solve the task from the (unrecorded) solution of the neighbouring grid point."""
     from convexfs.solving.backends import BACKENDS
 
     if task.solver not in BACKENDS or not BACKENDS[task.solver].warm:
@@ -265,7 +266,7 @@ def _from_neighbour(task: Task) -> Result:
 
 @cache
 def _hush(process: int) -> None:
-    """Silence a worker, because some solvers print from C whatever their options."""
+    """Discard standard output of a worker, because some solvers print whatever their options."""
     if process != MAIN_PROCESS:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
@@ -276,12 +277,9 @@ def _warm_up(solver: str) -> None:
         solve_tiny_program(solver)
 
 
-# ---- time and memory of solvers, as far as the system reports them --------------------------
-
-
 @dataclass
 class Peak:
-    """Peak memory of solver calls; None if the system does not report it."""
+    """Peak memory of solver calls in bytes; None if the system does not report it."""
 
     bytes: int | None = None
 
@@ -314,7 +312,7 @@ def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """End this worker process if it takes longer than `seconds` plus a grace period."""
+    """End this worker if the block takes longer than `seconds` plus a grace period; None: never."""
     if seconds is None or os.getpid() == MAIN_PROCESS or not hasattr(signal, "setitimer"):
         yield
         return
@@ -327,7 +325,7 @@ def _alarm(seconds: float | None) -> Iterator[None]:
 
 
 def _forget_the_peak() -> int | None:
-    """Reset the memory peak; return the current memory, or None if that is not possible."""
+    """Reset the process's memory peak; return the bytes in use, None if not possible."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
         with open("/proc/self/clear_refs", "w") as refs:

@@ -16,9 +16,9 @@ from convexfs.study.page.assemble import Table
 MARKERS = "osD^vp*h"
 LINES = ["-", "--", ":", "-."]
 WRONG_COLOUR = "#b3261e"
-#: Most panels of one figure that are written to files.
+#: Only this many panels of a figure are written to files.
 MOST_FILES = 12
-#: Longest caption of a picture, in characters.
+#: If tick labels have more characters in all, they are rotated.
 ROOM = 70
 
 
@@ -39,7 +39,7 @@ def write_figures(
 
 
 def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
-    """Draw one panel as a matplotlib figure."""
+    """Return a matplotlib figure of one panel."""
     from matplotlib.figure import Figure as Canvas
 
     frame = figure.ordered(solvers)
@@ -59,7 +59,7 @@ def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
 
 
 def _series(figure: Figure, rows: Frame, names: list[str]) -> list[tuple[int, str, Any]]:
-    """Return number, name and rows of each series, in colour order."""
+    """Return (colour number, name, rows) of each series that has rows."""
     found = dict(iter(rows.groupby(figure.series, sort=False)))
     return [(k, name, found[name]) for k, name in enumerate(names) if name in found]
 

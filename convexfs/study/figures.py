@@ -11,25 +11,25 @@ from convexfs.study.outcome_rules import ANSWERED, WRONG, Frame
 from convexfs.study.summary import accuracy_time, agreement, performance_profile
 from convexfs.study.time_to_accuracy import CURVE, reached_within, targets_of, time_to_accuracy
 
-#: Most points of a figure; points that would cover each other are dropped.
+#: Most points of a panel; points that nearly cover each other are dropped.
 MOST_POINTS = 1500
-#: Most corners of a step curve.
+#: Most points of a step curve.
 MOST_STEPS = 300
-#: Most rows and columns of a heat map.
+#: Most samples (rows) and features (columns) of a heat map.
 MOST_SAMPLES, MOST_FEATURES = 400, 120
 #: Most panels of one figure.
 MOST_PANELS = 40
 ALL_PROBLEMS = "all problems"
 PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds": "solve"}
 REST = "rest"
-#: Okabe and Ito's colours, distinguishable with any colour vision; and one hue for bar parts.
+#: Okabe and Ito's colours, distinguishable with any colour vision; shades of blue for bar parts.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
 SHADES = ["#08519c", "#4292c6", "#9ecae1", "#bdbdbd"]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the kind of drawing, and a table with its columns.
+    """Description of a figure: the kind of drawing, its table, and which columns are x, y etc.
 
     Attributes
     ----------
@@ -81,17 +81,17 @@ class Figure:
 
     @property
     def panels(self) -> list[str]:
-        """Return the names of the panels; one empty name if there are none."""
+        """Names of the panels; one empty name if the figure has none."""
         return self.frame[self.panel].drop_duplicates().tolist() if self.panel else [""]
 
     def names(self, solvers: list[str]) -> list[str]:
-        """Return the series in colour order: a solver has the same colour in all figures."""
+        """Return the series' names in colour order; a solver has one colour in all figures."""
         if self.series in ("", "solver"):
             return solvers
         return self.frame[self.series].drop_duplicates().tolist()
 
     def ordered(self, solvers: list[str]) -> Frame:
-        """Return the drawn columns, with solvers in the given order."""
+        """Return the table's columns that are drawn, rows sorted by the given order of solvers."""
         drawn = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
         drawn += [self.low, self.high, self.group]
         frame = self.frame[list(dict.fromkeys(name for name in drawn if name))]
@@ -102,14 +102,14 @@ class Figure:
                 )
         return frame
 
-    def told(self, solvers: list[str]) -> dict[str, Any]:
-        """Return all fields except the frame, for JSON."""
+    def as_json(self, solvers: list[str]) -> dict[str, Any]:
+        """Return all fields except the table, with names of series and panels, for JSON."""
         told = {name: value for name, value in vars(self).items() if name != "frame"}
         return told | {"names": self.names(solvers), "panels": self.panels}
 
 
 def profile(outcomes: Frame) -> Figure | None:
-    """Draw performance profiles, one panel per settings and problem class."""
+    """Return the figure of performance profiles by settings and class; None with one solver."""
     frame: Frame = performance_profile(outcomes)
     if frame["solver"].nunique() < 2 or not frame["share"].any():
         return None
@@ -124,7 +124,7 @@ def profile(outcomes: Frame) -> Figure | None:
 
 
 def accuracy(outcomes: Frame) -> Figure | None:
-    """Draw error against time of every instance and solver, with wrong claims ringed."""
+    """Return the figure of error against time per instance and solver, wrong claims ringed."""
     frame = accuracy_time(outcomes)
     # A logarithmic axis cannot show an error of 0 or a time of 0.
     frame = frame.assign(
@@ -150,7 +150,7 @@ def accuracy(outcomes: Frame) -> Figure | None:
 
 
 def time_to(outcomes: Frame) -> Figure | None:
-    """Draw the share of problems that reach a verified accuracy within a time."""
+    """Return the figure of the share of problems at a verified accuracy within a time, or None."""
     frame: Frame = reached_within(outcomes)
     if frame["solver"].nunique() < 2:
         return None
@@ -168,7 +168,7 @@ def time_to(outcomes: Frame) -> Figure | None:
 
 
 def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | None:
-    """Draw the mean seconds to each verified accuracy; runs that miss it count as the limit."""
+    """Return the figure of mean seconds to each accuracy (the limit if missed), or None."""
     frame: Frame = time_to_accuracy(outcomes, shift, CURVE)
     if frame["solver"].nunique() < 2 or outcomes["settings"].nunique() < 2:
         return None
@@ -183,7 +183,7 @@ def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | No
 
 
 def time_split(outcomes: Frame) -> Figure | None:
-    """Draw the mean seconds of a task, split by activity."""
+    """Return the figure of a solved task's mean seconds: build, compile, solve, rest; or None."""
     timed = outcomes[outcomes["outcome"].isin(ANSWERED) & outcomes["wall_seconds"].notna()]
     if timed.empty:
         return None
@@ -203,7 +203,7 @@ def time_split(outcomes: Frame) -> Figure | None:
 
 
 def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
-    """Draw the change of the weights per iteration; `solutions` is the store's table."""
+    """Return the figure of the weights' relative change per iteration, or None."""
     told = outcomes.loc[outcomes["repeat"] == 0, ["key", "instance", "solver"]]
     steps = solutions[solutions["change"].notna()].merge(told, on="key")
     if steps.empty:
@@ -216,7 +216,7 @@ def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
 
 
 def feature_agreement(selected: Frame) -> Figure | None:
-    """Draw how much the selected features of two solvers overlap."""
+    """Return the heat map of how much two solvers' selected features overlap, or None."""
     frame: Frame = agreement(selected)
     if frame["solver"].nunique() < 2:
         return None
@@ -229,7 +229,7 @@ def feature_agreement(selected: Frame) -> Figure | None:
 
 
 def selected_features(selected: Frame) -> Figure | None:
-    """Draw the features that each solver selects, for the instances with most differences."""
+    """Return heat maps of features by solver, for instances with most differences, or None."""
     solved = selected[selected["outcome"].isin(ANSWERED)]
     many = solved.groupby("instance")["solver"].transform("nunique") > 1
     solved = solved[many]
@@ -246,7 +246,7 @@ def selected_features(selected: Frame) -> Figure | None:
 
 
 def _shares(solved: Frame) -> Frame:
-    """Return, per feature, the share of a solver's solutions of one instance that select it."""
+    """Return, per solver and feature, the fraction of solutions of an instance that select it."""
     answers = solved.groupby("solver").size()
     long = solved[["instance", "solver", "features"]].explode("features").dropna()
     counts = long.groupby(["solver", "features"]).size()
@@ -259,7 +259,7 @@ def _shares(solved: Frame) -> Frame:
 
 
 def local_features(points: Frame) -> Figure | None:
-    """Draw which sample selects which feature, for the points of LLFS.
+    """Return the heat map of which sample selects which feature in an LLFS fit, or None.
 
     `points` has ``point`` and ``features``, a tuple of positions.
     """
@@ -282,7 +282,7 @@ def local_features(points: Frame) -> Figure | None:
 
 
 def pareto(betas: Frame) -> Figure | None:
-    """Draw U1 against U2 of some samples along beta, relaxed and rounded.
+    """Return the figure of U1 against U2 along beta, relaxed and rounded, by sample; or None.
 
     `betas` has the columns of LLFS's ``points_``, and ``point``.
     """
@@ -301,7 +301,7 @@ def pareto(betas: Frame) -> Figure | None:
 
 
 def along_beta(betas: Frame) -> Figure | None:
-    """Draw residuals of some samples' relaxed optima; columns as in :func:`pareto`."""
+    """Return the figure of relaxed optima's residuals against beta, by sample; or None."""
     some = _some_samples(betas) if len(betas) else betas
     # A closed-form solution has residual 0, which a logarithmic axis cannot show.
     solved = some[some["residual"] > 0] if len(some) else some
@@ -321,14 +321,14 @@ def _some_samples(betas: Frame) -> Frame:
 
 
 def _step_curves(frame: Frame, *panels: str) -> Frame:
-    """Return the corners of one curve per solver, thinned, with their panels."""
+    """Return at most MOST_STEPS points of each solver's curve, with a column ``panel``."""
     labelled = frame.assign(panel=_panels(frame, *panels))
     groups = labelled.groupby(["panel", "solver"], sort=False, group_keys=False)
     return pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
 
 
 def _panels(frame: Frame, *columns: str) -> Frame:
-    """Label each row by the columns with more than one value, else by the first column."""
+    """Return each row's label: those of the columns that vary, or the first column."""
     varied = [name for name in columns if frame[name].nunique() > 1] or list(columns[:1])
     return frame[varied].astype(str).agg(", ".join, axis=1)
 
@@ -346,7 +346,7 @@ def spread(values: np.ndarray, most: int) -> np.ndarray:
 
 
 def _uncovered(frame: Frame) -> Frame:
-    """Drop points near another point of the same solver until few enough remain."""
+    """Drop points near another of the same solver until each panel has at most MOST_POINTS."""
     kept, fineness = frame, 20
     while kept["settings"].value_counts().max() > MOST_POINTS and fineness:
         cells = (np.log10(frame[["solve_seconds", "error"]]) * fineness).round()

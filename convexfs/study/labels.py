@@ -15,12 +15,12 @@ from convexfs.study.outcome_rules import Frame
 
 DEFAULT = "default"
 _CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
-#: Columns that extend an instance's label if problem, data and hyperparameters do not suffice.
+#: Columns that are added to labels of instances that are otherwise equal.
 _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", "time_limit"]
 
 
 def settings(frame: Frame) -> Frame:
-    """Return the label of the settings: accuracy, raw tolerance, warm start."""
+    """Return each row's label of settings: the accuracy, and "raw" or "warm" if so."""
     default = frame["tol"].isna()
     accuracy = frame["tol"].map(format_tolerance).mask(default, DEFAULT)
     raw = frame["asked"].eq(RAW).fillna(False) & ~default
@@ -37,7 +37,7 @@ def format_tolerance(tol: float) -> str:
 
 
 def solvers(frame: Frame) -> Frame:
-    """Return the labels of solvers: name, interface and explicit options.
+    """Return each row's label of the solver: name, interface and options set by the user.
 
     Each choice is one to compare.
     """
@@ -90,7 +90,7 @@ def _class(formulation: str | None, needs: str) -> str:
 
 
 def instances(frame: Frame) -> Frame:
-    """Return labels that are unique up to solver, settings and repeat."""
+    """Return each row's instance label, the same only for the same problem, data and parameters."""
     labels = pd.Series(
         [
             " ".join(filter(None, [str(problem), _data_name(str(data)), words(str(hyper))]))
@@ -114,7 +114,7 @@ def _data_name(data: str) -> str:
 
 
 def from_common_folder(paths: Frame) -> Frame:
-    """Shorten absolute paths to start at their innermost common folder; other texts stay."""
+    """Make absolute paths relative to their innermost common folder; other texts stay."""
     places = {path: Path(str(path)) for path in paths.dropna().unique()}
     folders = [place.parent for place in places.values() if place.is_absolute()]
     if not folders:

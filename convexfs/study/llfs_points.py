@@ -15,17 +15,17 @@ from convexfs.errors import RunError
 from convexfs.study.outcome_rules import LOCAL, Frame
 
 POINT, ITERATION = "point ", "iteration"
-#: U1 counts as equally good up to this relative distance above the best.
+#: U1 of two solvers counts as equal up to this relative difference.
 AS_GOOD = 1e-6
-#: U1 is a mean of numbers near 1, with this absolute error.
+#: Absolute rounding error of U1, a mean of numbers near 1.
 ROUNDING = 1e-15
 STEPS, FITS, POINTS = "convex steps", "whole fits", "whole points, local optima"
-#: Columns that identify a fit.
+#: Columns that identify an LLFS fit.
 FIT = ["data", "hyper", "tol"]
 
 
 def compared(solutions: Frame) -> str:
-    """Return in words what solvers are compared on: points, full fits or single steps."""
+    """Return text on what was compared: convex steps, entire fits or points with local optima."""
     last: Any = solutions.drop_duplicates("key", keep="last").set_index("key")
     whole = set(solutions["key"][solutions["label"] == ITERATION])
     local = last["basis"].str.startswith(LOCAL, na=False) | last.index.isin(whole)
@@ -35,7 +35,7 @@ def compared(solutions: Frame) -> str:
 
 
 def kept_points(tasks: Frame, solutions: Frame) -> Frame:
-    """Return one row per point of every fit of a run, in order of completion.
+    """Return one row per finished point of the LLFS fits in a run, in order of completion.
 
     Its columns are FIT, solver, repeat, point, features, radius, beta, score, seconds,
     cpu_seconds and table; ``hyper`` is without the point. Of stores of earlier versions,
@@ -60,14 +60,14 @@ def _chosen(arrays: dict[str, np.ndarray]) -> dict[str, object]:
 
 
 def _without_point(hyper: str) -> str:
-    """Return the hyperparameters that all points of a fit share, as text."""
+    """Return a task's hyperparameters without the point, as text that all points of a fit share."""
     values = json.loads(hyper)
     values.pop(POINT.strip(), None)
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
 def last_fit(points: Frame) -> Frame:
-    """Return the points of the most recent fit, in order."""
+    """Return the rows of the most recent fit's points, sorted by point."""
     if points.empty:
         return points
     last = points.iloc[-1]
@@ -80,7 +80,7 @@ def last_fit(points: Frame) -> Frame:
 
 
 def along_beta(points: Frame) -> Frame:
-    """Return one row per point and beta."""
+    """Return the tables of all points in one: a row per point and beta."""
     parts = [
         pd.DataFrame(table).assign(point=point)
         for point, table in zip(points["point"], points["table"], strict=True)
@@ -89,7 +89,7 @@ def along_beta(points: Frame) -> Frame:
 
 
 def comparison(points: Frame) -> Frame:
-    """Compare each solver's U1 with the best of all solvers, and its time.
+    """Return one row per fit and solver: its U1 against the best of the others, and its time.
 
     Beta = 1 is left out: there any maximiser of U2 will do, whatever its U1.
     """
@@ -113,7 +113,7 @@ def comparison(points: Frame) -> Frame:
 
 
 def _against(mine: Frame, others: Frame) -> dict[str, float]:
-    """Count the points at which a solver is as good as, better or worse than all others."""
+    """Count (point, beta) pairs at which a solver's U1 equals, beats or misses the others' best."""
     pair = ["point", "beta"]
     best = others.groupby(pair)["u1"].min().rename("best")
     held = mine.merge(best, on=pair, how="left")

@@ -15,17 +15,17 @@ from scipy.stats import t as student
 from convexfs.errors import check_number
 from convexfs.study.outcome_rules import ANSWERED, Frame
 
-#: Default seconds added before the logarithm.
+#: Default shift: seconds added to each time before the logarithm.
 USUAL_SHIFT = 1e-3
-#: Shorter times are below the resolution of the clock.
+#: Seconds are raised to at least this, the resolution of the clock.
 TICK = 1e-7
 CONFIDENCE = 0.99
-#: Fewest problems for an interval.
+#: With fewer problems, a mean gets no confidence interval.
 FEWEST = 5
 
 
 def chosen_shift(shift: float | None) -> float:
-    """Return the given shift, or the default."""
+    """Return the given shift in seconds, or the default if None."""
     if shift is None:
         return USUAL_SHIFT
     check_number("shift, in seconds,", shift, 0)
@@ -33,13 +33,13 @@ def chosen_shift(shift: float | None) -> float:
 
 
 def logs(own: Frame, shift: float, column: str = "charged_seconds") -> Frame:
-    """Return logarithms of the shifted seconds of one solver, instances by repeats."""
+    """Return log(seconds + shift) of one solver, one row per instance, one column per repeat."""
     shifted = np.log((own[column] + shift).clip(lower=TICK))
     return shifted.groupby([own["instance"], own["repeat"]]).mean().unstack()
 
 
 def mean_and_error(values: Frame) -> tuple[float, float]:
-    """Return the mean over instances and the half-width of its interval; NaN if too few."""
+    """Return the mean over instances and the half-width of its 99 % interval; NaN if too few."""
     own = values.mean(axis=1).dropna()
     if len(own) < FEWEST:
         return own.mean(), np.nan
@@ -48,13 +48,13 @@ def mean_and_error(values: Frame) -> tuple[float, float]:
 
 
 def interval(values: Frame) -> tuple[float, float, float]:
-    """Return lower end, mean and upper end over instances."""
+    """Return lower end, mean and upper end of the 99 % interval over instances."""
     mean, half = mean_and_error(values)
     return mean - half, mean, mean + half
 
 
 def seconds(own: Frame, shift: float) -> dict[str, float]:
-    """Return one solver's mean charged seconds, with its interval.
+    """Return one solver's shifted geometric mean of charged seconds, and its 99 % interval.
 
     The interval is taken of the logarithm of the mean itself, so that it never reaches 0.
     """
@@ -65,7 +65,7 @@ def seconds(own: Frame, shift: float) -> dict[str, float]:
 
 
 def times_best(own: Frame, shift: float) -> float:
-    """Return one solver's mean ratio to the ``best`` seconds of the same instance."""
+    """Return the geometric mean of one solver's seconds over the column ``best``."""
     return float(np.exp(interval(logs(own, shift) - logs(own, shift, "best"))[1]))
 
 

@@ -48,25 +48,25 @@ from convexfs.records import (
 #: A DataFrame or Series; pandas' type hints mislead type checkers.
 Frame = Any
 SOLVED, WRONG, FAILED = "solved", "wrong claim", "failed"
-#: All outcomes, best first; a task that could not be tried is ``skipped``.
+#: All outcomes of a task, best first.
 OUTCOMES = (SOLVED, UNDECIDED, WRONG, FAILED, TIMEOUT, SKIPPED)
 #: Outcomes that are charged their own seconds, because nothing is known against them.
 ANSWERED = (SOLVED, UNDECIDED)
-#: A solution may miss the requested accuracy by this factor.
+#: Residuals up to this multiple of the requested accuracy count as solved.
 SLACK = 10.0
-#: Prefix of the basis of certificates of local methods.
+#: First word of a certificate's basis if it is of a local method.
 LOCAL = "local"
 #: Statuses that are false if a problem has a proven optimum.
 DENIALS = (INFEASIBLE, UNBOUNDED)
 RESIDUALS = ["primal_residual", "dual_residual", "complementarity", "gap"]
-#: Bases of verdicts that compare a solution with another solver's solution.
+#: Bases of gaps that come from comparing objectives with another solver's.
 BY_PROOF, BY_BEST = "objective of a proven answer", "best objective known"
-#: Objectives are compared relative to their size, or to this, because an optimum may be 0.
+#: Differences of objectives are divided by their size, but at least by this: an optimum may be 0.
 SMALL_OBJECTIVE = 0.01
 #: Objectives of points that violate constraints by more than this refute nothing: infeasible points
 #: may be better than the optimum.
 FEASIBLE = 1e-9
-#: Factor by which rounding may exceed the accuracy of a proof.
+#: Relative rounding error by which a residual may exceed the accuracy.
 ROUNDING = 1e-9
 #: A proven objective that is worse than another proven one by this share of its size, or of
 #: 1, is wrong. Two right solutions of one problem never differ so much.
@@ -74,12 +74,12 @@ FAR = 1e-3
 
 
 def allowed(frame: Frame) -> Frame:
-    """Return the largest residual at which each solution counts as solved."""
+    """Return, for each row, the largest residual at which a solution counts as solved."""
     return SLACK * (1 + ROUNDING) * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
 def classify_outcomes(frame: Frame) -> Frame:
-    """Add error, ok, fooled and outcome to `frame`; points without a proof get a gap first.
+    """Add columns error, ok, fooled, objective_error and outcome to `frame`, and return it.
 
     Its columns ``undecided`` and ``refuted`` have the verdicts of the certificates.
     """
@@ -111,12 +111,12 @@ def _within(frame: Frame) -> Frame:
 
 
 def _proven(frame: Frame) -> Frame:
-    """Return a mask of the optima that their certificates prove."""
+    """Return a mask of the rows with status optimal that their certificates prove."""
     return (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
 
 
 def _references(candidates: Frame, frame: Frame) -> Frame:
-    """Return each objective's distance from its problem's reference, and whether that is proven.
+    """Return each row's distance from its problem's reference objective, and if that is proven.
 
     The reference is the most accurate proven one of the `candidates`, which are rows of `frame`
     without those that a proof contradicts, or, without any, the best one that is feasible to
@@ -159,13 +159,13 @@ def _far_from_better(frame: Frame) -> Frame:
 
 
 def _senses(frame: Frame) -> Frame:
-    """Return min or max; if a table lacks the column, the sense of the printed formulation."""
+    """Return "min" or "max" of each row; where missing, that of the printed formulation."""
     untold = frame.loc[frame["sense"].isna(), "formulation"]
     return frame["sense"].fillna(untold.map(lambda name: stored_formulation(name).equation[:3]))
 
 
 def _outcome(frame: Frame, off: Frame, far: Frame, contested: Frame) -> Frame:
-    """Return the outcome of every task.
+    """Return the outcome of each row: solved, undecided, wrong claim, failed, timeout, skipped.
 
     `off` are objectives that are not optimal, `far` those that no proof can save, `contested`
     those that another proof beats by more than the accuracy asked for.
@@ -203,12 +203,12 @@ def _of_anyone(frame: Frame, known: Frame) -> Frame:
 
 
 def unsolved_seconds(frame: Frame) -> Frame:
-    """Return the seconds charged for unsolved tasks: the limit, or the longest time."""
+    """Return the seconds that each row is charged if unsolved: its limit, or the longest time."""
     longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
     return frame["time_limit"].fillna(longest)
 
 
 def charged_seconds(frame: Frame) -> Frame:
-    """Return the seconds charged for each task: its solve time, or the limit if unsolved."""
+    """Return each row's charged seconds: of its solve, the limit if unsolved, NaN if skipped."""
     seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), unsolved_seconds(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

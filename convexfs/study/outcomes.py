@@ -27,16 +27,17 @@ from convexfs.study.outcome_rules import (
 )
 from convexfs.study.published import add_published
 
-#: Columns that identify a task; if it was repeated after a code change, the last run counts.
+#: Columns that identify a task; of several results, for instance after code changes, the last
+#: counts.
 _SAME = ["instance", "solver", "settings", "repeat"]
-#: A task that got less than this share of a core was disturbed, unless it lost only a moment.
+#: A task that got less than this share of a core was disturbed, if it lost more than these seconds.
 UNDISTURBED, MOMENT = 0.8, 0.01
-#: Certificates with this basis have a gap to a valid bound, whatever the verdict.
+#: First word of a certificate's basis if a formula gives its gap, valid whatever the verdict.
 FORMULA = "formula"
 
 
 def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
-    """Return all tasks of a run, one row each, with their outcomes.
+    """Return a DataFrame of all tasks of a stored run with their outcomes.
 
     Parameters
     ----------
@@ -53,11 +54,13 @@ def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
         :data:`convexfs.study.columns.ROWS` explains.
     """
     with Store.read(folder) as store:
-        return judge(folder, store.tasks(), store.solutions(blobs=False), keys)
+        return outcomes_of_tables(folder, store.tasks(), store.solutions(blobs=False), keys)
 
 
-def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[str] = ()) -> Frame:
-    """Return :func:`outcomes` for tasks and solutions that were already read."""
+def outcomes_of_tables(
+    folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[str] = ()
+) -> Frame:
+    """Return the table of :func:`outcomes` from tables of tasks and solutions."""
     if tasks.empty:
         raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
     samples = tasks["formulation"].isna()
@@ -93,7 +96,7 @@ def judge(folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[s
 
 
 def _largest_dimacs(told: Frame) -> Frame:
-    """Return the largest of the six DIMACS errors of every task; NaN if it has none."""
+    """Return the largest of each task's six DIMACS errors, read from JSON; NaN if it has none."""
     errors = [
         max(json.loads(own).values(), default=np.nan) if isinstance(own, str) else np.nan
         for own in told
@@ -102,7 +105,7 @@ def _largest_dimacs(told: Frame) -> Frame:
 
 
 def _skip_integer_variants(frame: Frame) -> None:
-    """Mark mixed-integer variants as skipped if their continuous solver took part."""
+    """Mark, in place, mixed-integer variants as skipped where their continuous twin took part."""
     from convexfs.solving.backends import integer_variants
 
     for variant, twin in integer_variants().items():
@@ -115,14 +118,14 @@ def _skip_integer_variants(frame: Frame) -> None:
 
 
 def was_disturbed(tasks: Frame) -> Frame:
-    """Return a mask of tasks that had to share their core with other work."""
+    """Return a mask of tasks that got too little of their core; missing if unknown."""
     lost = tasks["wall_seconds"] - tasks["cpu_seconds"]
     slow = tasks["cpu_seconds"] < UNDISTURBED * tasks["wall_seconds"]
     return (slow & (lost > MOMENT)).astype("boolean").mask(tasks["cpu_seconds"].isna())
 
 
 def certificate_warnings(frame: Frame) -> list[str]:
-    """Describe contradicting certificates, and certificates of an older version."""
+    """Return warnings about proofs that contradict each other, and about outdated certificates."""
     lines = []
     fooled: Frame = frame[frame["fooled"].fillna(False)]
     if len(fooled):
@@ -142,7 +145,7 @@ def certificate_warnings(frame: Frame) -> list[str]:
 
 
 def busy_words(frame: Frame) -> str:
-    """Describe how many tasks other work disturbed; "" if none."""
+    """Return a text on how many tasks other work slowed down; "" if none."""
     timed, busy = int(frame["busy"].notna().sum()), int(frame["busy"].sum())
     if not busy:
         return ""
@@ -153,13 +156,13 @@ def busy_words(frame: Frame) -> str:
 
 
 def counts(found: Frame) -> dict[str, int]:
-    """Count the tasks of each outcome."""
+    """Return {outcome: number of tasks}, for all outcomes."""
     found = found["outcome"].value_counts()
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
 def selected(rows: Frame, answers: Frame) -> pd.DataFrame:
-    """Return the features that each solution of a run selects.
+    """Return a table of the solutions of a run with the features (indices) that each selects.
 
     A feature is selected above 1 % of the largest weight, as the estimators do; of a
     matrix the diagonal counts, of LLFS's indicators those above one half.
@@ -188,7 +191,7 @@ def selected(rows: Frame, answers: Frame) -> pd.DataFrame:
 
 
 def export(folder: str | Path, to: str | Path, escape_formulas: bool = False) -> None:
-    """Write the outcomes of a run to one table.
+    """Write a run's outcomes, or an experiment's numbers, to a csv, parquet or jsonl file.
 
     Parameters
     ----------
@@ -239,7 +242,7 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
 
 
 def _worst(solutions: Frame) -> Frame:
-    """Return each task's largest residuals over its steps, and the verdict of its last step."""
+    """Return, per task, the largest residuals over its steps and its last step's verdict."""
     # The gap of an undecided certificate may belong to other data, unless a formula gives it.
     known = solutions["ok"].notna() | solutions["basis"].str.startswith(FORMULA, na=False)
     solutions = solutions.assign(gap=solutions["gap"].where(known))

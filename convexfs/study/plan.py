@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from convexfs.solving.direct import Environment
 
 ALL = "all"
-#: Interfaces of solvers: through cvxpy, or direct; other environments go by name.
+#: How solvers are called: through cvxpy, or directly; other Python environments go by name.
 CVXPY, DIRECT = "", "direct"
-#: The tolerance ladder, which shows a solver's time for almost every accuracy.
+#: Tolerances of ``--tol ladder``, which show a solver's time for almost every accuracy.
 LADDER = tuple(10.0**-power for power in range(2, 11))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The conditions of a study.
+    """The conditions of a study: solvers, tolerances, options, repeats, seed, time limit.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def accuracies(self) -> list[float | None]:
-        """Return the requested tolerances; None means the solver's default."""
+        """The requested tolerances, each once; None stands for the solver's default."""
         return [None] * self.default + list(dict.fromkeys(self.tols))
 
     def tasks(
@@ -91,7 +91,7 @@ class Plan:
         environments: Mapping[str, "Environment"] | None = None,
         **reading: Any,
     ) -> list[Task]:
-        """Return the tasks of some problem files in running order.
+        """Return the tasks of these problem files in the random order in which they run.
 
         `environments` are those that the interfaces name.
         """
@@ -118,10 +118,7 @@ class Plan:
         return in_random_order(tasks, self.seed)
 
     def _is_asked(self, solver: str, tol: float | None) -> bool:
-        """Return whether a solver runs at a tolerance.
-
-        Solvers without one run once, at the default.
-        """
+        """Return whether to run a solver at `tol`; one without tolerances runs once, at None."""
         from convexfs.solving.backends import BACKENDS
 
         takes_none = solver in BACKENDS and not BACKENDS[solver].tolerances
@@ -143,7 +140,7 @@ class Plan:
             raise InputError(f"options are given to {absent[0]}, which is none of {names}")
 
     def _called(self, task: Task, environments: Mapping[str, "Environment"]) -> Iterator[Task]:
-        """Yield a task once per interface of its solver."""
+        """Yield a variant of the task for each interface by which its solver can be called."""
         from convexfs.solving.direct import SOLVERS
 
         for name in dict.fromkeys(self.interfaces):
@@ -158,7 +155,7 @@ class Plan:
                 yield _changed(task, interface=name, solver_version=version)
 
     def _variants(self, task: Task, grid: Mapping[str, list[Any]]) -> Iterator[Task]:
-        """Yield all variants of a task: tolerance modes, solver options and warm starts."""
+        """Yield the task's variants in tolerance mode, user-set options and warm start."""
         warm = self.warm and task.interface == CVXPY
         starts = ["", neighbour(task.hyper, grid)] if warm else [""]
         for asked in (TRANSLATED,) if task.tol is None else self.asked:
@@ -171,7 +168,7 @@ class Plan:
 
 
 def _changed(task: Task, **changed: str) -> Task:
-    """Return a task with changed fields and a new key."""
+    """Return the task with changed fields and a new key; itself if nothing changes."""
     fields = asdict(task)
     if all(fields[name] == value for name, value in changed.items()):
         return task
@@ -195,7 +192,7 @@ def neighbour(hyper: str, grid: Mapping[str, list[Any]]) -> str:
 
 
 def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names as the solver table spells them; ``"all"`` means all installed."""
+    """Return solver names as the solver table spells them; "all": native and all installed."""
     from convexfs.solving.backends import BACKENDS, backend
 
     if isinstance(solvers, str):
@@ -208,7 +205,7 @@ def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tuple[str, ...]:
-    """Drop mixed-integer variants when the problem has no integers.
+    """Return names without mixed-integer variants, if the problem surely has no integers.
 
     Whether a changed problem has integers is known only once it is built: there all stay.
     """
@@ -220,7 +217,7 @@ def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tupl
 
 
 def in_random_order(tasks: Iterable[Task], seed: int) -> list[Task]:
-    """Shuffle within each repeat: the problems, and each problem's solvers and settings."""
+    """Return tasks repeat by repeat, problems shuffled and, within each, solvers and settings."""
     grouped: dict[int, dict[tuple, list[Task]]] = {}
     for task in tasks:
         problem = (task.problem_file, task.data, task.hyper)

@@ -17,7 +17,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A set of instances: its content, publisher and licence."""
+    """A public set of instances: what it holds, where to get it, and its licence."""
 
     holds: str
     source: str
@@ -42,7 +42,7 @@ SETS = {
 def files_of(
     names: Iterable[str], instances: Path | None, sample: int | None = None, seed: int = 0
 ) -> list[Path]:
-    """Return the files of some sets, or a random sample of each.
+    """Return the files of these public sets, or a random sample of each, by size.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ def _folder(name: str, instances: Path) -> Path | None:
 
 
 def _problems(folder: Path) -> list[Path]:
-    """Return the problem files of a folder, smallest first."""
+    """Return the problem files of a folder, smallest file first."""
     files = [path for path in folder.iterdir() if path.is_file() and ending(path.name)]
     return sorted(files, key=lambda path: (path.stat().st_size, path.name))
 
 
 def _sampled(files: list[Path], sample: int | None, seed: int) -> list[Path]:
-    """Draw one file from each of `sample` size classes, so that all sizes occur."""
+    """Return all files, or one random file from each of `sample` groups of similar size."""
     if sample is None or len(files) <= sample:
         return files
     draw = np.random.default_rng(seed)

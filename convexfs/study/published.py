@@ -28,7 +28,7 @@ OTHERS = "*"
 
 
 def add_published(frame: Frame) -> None:
-    """Add columns ``set`` and ``published``: the public set of each file, and its known result.
+    """Add columns ``set`` and ``published`` in place: each file's public set and known result.
 
     A set is recognised by the folder of its files, as ``--set`` finds them.
     """
@@ -43,7 +43,7 @@ def add_published(frame: Frame) -> None:
 
 
 def published(of: str, problem: str) -> str | None:
-    """Return the published optimum or status of an instance, as printed."""
+    """Return the published optimum or status of an instance, as printed; None if unknown."""
     own = _published()
     return own.get((of, _plain(problem)), own.get((of, OTHERS)))
 
@@ -56,12 +56,15 @@ def _published() -> dict[tuple[str, str], str]:
 
 
 def _plain(name: str) -> str:
-    """Normalise an instance name, so that CVXQP1_S and cvxqp1-s are equal."""
+    """Return a name without case and punctuation, so that CVXQP1_S and cvxqp1-s are equal."""
     return name if name == OTHERS else re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def beside_published(outcomes: Frame) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.PUBLISHED` of known instances."""
+    """Return published and found optima of public instances, one row each.
+
+    The columns are :data:`~convexfs.study.columns.PUBLISHED`.
+    """
     told = outcomes[outcomes["published"].notna()]
     groups: Any = told.groupby(["set", "instance", "published"])
     rows = [_row(of, instance, printed, own) for (of, instance, printed), own in groups]
@@ -69,7 +72,7 @@ def beside_published(outcomes: Frame) -> pd.DataFrame:
 
 
 def contradicts(outcomes: Frame) -> Frame:
-    """Return a mask of solved tasks that differ from the published result beyond both accuracies.
+    """Return a mask of solved tasks whose result differs from the published one.
 
     That is ten times the accuracy asked for, and half a unit of the last published digit, relative
     to the published optimum or to 1.

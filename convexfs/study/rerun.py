@@ -20,9 +20,9 @@ from convexfs.study.compare import compare_problems
 from convexfs.study.outcome_rules import ANSWERED, SMALL_OBJECTIVE, Frame, allowed
 from convexfs.study.plan import ALL, Plan
 
-#: Folder for the unpacked archive, inside the result folder.
+#: Name of the folder for the unpacked archive, inside the run's folder.
 UNPACKED = "archive"
-#: Most differing packages that are named.
+#: Most packages that a list of differing versions names.
 NAMED = 12
 #: Columns that identify a task, independent of the folder of its files.
 _TASK = [
@@ -33,12 +33,12 @@ _MACHINE = ("python", "platform", "processor", "cores")
 
 
 def unpack_into_run(archive: str | Path, out: str | Path, **limit: int) -> Contents:
-    """Unpack an archive into the result folder and return its contents."""
+    """Unpack an archive into the subfolder `archive` of `out`; return its contents."""
     return unpack_archive(archive, Path(out) / UNPACKED, **limit)
 
 
 def repeat(contents: Contents, out: str | Path, **limits: Any) -> list[Progress]:
-    """Repeat all comparisons of an archive with the installed solvers."""
+    """Run all comparisons of an archive again with the installed solvers; return the counts."""
     done = []
     for study in contents.studies:
         problems = [_problem(contents.folder, own) for own in study["files"]]
@@ -49,7 +49,7 @@ def repeat(contents: Contents, out: str | Path, **limits: Any) -> list[Progress]
 
 
 def _problem(folder: Path, told: dict[str, Any]) -> ProblemFile:
-    """Load a problem file of an archive, with the data that came with it."""
+    """Load a problem file of an archive, its data replaced by those in the archive."""
     problem = load_problem_file(folder / told["path"], told["sha256"])
     data = tuple(
         renamed(spec, str((folder / name).resolve())) if name else spec
@@ -59,7 +59,7 @@ def _problem(folder: Path, told: dict[str, Any]) -> ProblemFile:
 
 
 def _plan(told: dict[str, Any]) -> Plan:
-    """Return the plan of an archive for the installed solvers."""
+    """Return an archive's plan without solvers that are not installed; raise if none is left."""
     try:
         missing = set(missing_solvers(told))
         here = [name for name in _named(told["solvers"]) if name not in missing]
@@ -81,7 +81,7 @@ def missing_solvers(plan: dict[str, Any]) -> list[str]:
 
 
 def _named(solvers: str | list[str]) -> list[str]:
-    """Return the solver names of a plan; none if it asks for all."""
+    """Return the solver names of a plan as a list; [] if it asks for all."""
     names = solvers.split(",") if isinstance(solvers, str) else list(solvers)
     return [] if names == [ALL] else [str(name).strip() for name in names]
 
@@ -89,7 +89,7 @@ def _named(solvers: str | list[str]) -> list[str]:
 def environment_differences(
     before: list[dict[str, Any]], after: list[dict[str, Any]]
 ) -> Iterator[str]:
-    """Describe the differences in machine and versions between two runs."""
+    """Yield lines on differences in machine and package versions between two runs."""
     then, now = (records[-1] if records else {} for records in (before, after))
     for name in _MACHINE:
         if then.get(name) != now.get(name):
@@ -105,8 +105,9 @@ def environment_differences(
 
 
 def repeated(before: Frame, after: Frame) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.REPEATED`: old and new results.
+    """Return how a repeated comparison differs from the first, per solver and settings.
 
+    The columns are :data:`~convexfs.study.columns.REPEATED`.
     Both are rows of :func:`convexfs.study.outcomes.outcomes`; tasks are matched by what was
     solved, with what and how, whatever versions and machine.
     """

@@ -46,19 +46,20 @@ from convexfs.study.outcome_rules import (
     allowed,
 )
 
-#: Factor on the time limit that ``par10`` charges an unsolved task.
+#: ``par10`` charges an unsolved task this multiple of the time limit.
 PENALTY = 10.0
 ALL = "all"
-#: Smaller errors are rounding errors.
+#: Errors are raised to at least this before their geometric mean is taken.
 EXACT = 1e-16
-#: Column names of the counts of OUTCOMES.
+#: Column names for the numbers of tasks of each outcome, in the order of OUTCOMES.
 COUNTS = ("solved", "undecided", "wrong_claims", "failed", "timeouts", "skipped")
 SCOPE = names(columns.SCOPE)
 
 
 def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.SUMMARY`, one row per solver and settings.
+    """Return counts of outcomes, mean seconds and errors, one row per solver and settings.
 
+    The columns are :data:`~convexfs.study.columns.SUMMARY`.
     In each settings the best ``success_rate`` comes first, then the least ``times_best``.
     Without a `shift` it is the usual one. Where no problem has a native twin, ``native`` is left
     out.
@@ -110,7 +111,7 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
 
 
 def _par10(tried: Frame) -> float:
-    """Return PAR10: mean seconds, with ten times the limit for unsolved tasks."""
+    """Return the mean of charged seconds, unsolved tasks charged ten times (PAR10)."""
     seconds = tried["charged_seconds"]
     return seconds.where(tried["outcome"].isin(ANSWERED), PENALTY * seconds).mean()
 
@@ -122,15 +123,15 @@ def _median(values: Frame) -> float:
 
 
 def solver_options_table(outcomes: Frame) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.TOLD`: options of each solver, in words."""
+    """Return a table of the options that each solver ran with, as text, and its tasks."""
     tried: Frame = outcomes[outcomes["outcome"] != SKIPPED]
     by = ["settings", "solver", "solver_version", "told"]
     counted = tried.assign(told=tried["told"].replace("", "nothing")).groupby(by, dropna=False)
-    return counted.size().rename("tasks").reset_index()[names(columns.TOLD)]
+    return counted.size().rename("tasks").reset_index()[names(columns.SOLVER_OPTIONS)]
 
 
 def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[columns.Column, ...]]:
-    """Return one row per settings and instance, one column per solver; and the columns.
+    """Return a table of outcomes, a row per instance and a column per solver; and its columns.
 
     A cell is the worst outcome over the repeats with the median of the seconds charged, such as
     "solved 0.0123"; it is empty where the solver does not take the problem.
@@ -178,7 +179,7 @@ def performance_profile(outcomes: Frame) -> pd.DataFrame:
 
 def _profile(group: Frame) -> Frame:
     tried = group[group["outcome"] != SKIPPED]
-    # Two times of 0 on a coarse clock count as equal.
+    # On a coarse clock both times may be 0: they count as equal.
     ratios = (tried["charged_seconds"] / tried["best"]).fillna(1.0)
     ratios = ratios.where(tried["outcome"].isin(ANSWERED), np.inf)
     largest = ratios[np.isfinite(ratios)].max()
@@ -192,7 +193,7 @@ def _profile(group: Frame) -> Frame:
 
 
 def wrong_claims(outcomes: Frame) -> pd.DataFrame:
-    """Return one row per wrong status: its solver, problem and error.
+    """Return a table of wrong claims: per solver, settings, status and instance, the errors.
 
     The columns are :data:`~convexfs.study.columns.CLAIMS`; residuals are the largest over
     repeats, infinite without a point.
@@ -204,7 +205,7 @@ def wrong_claims(outcomes: Frame) -> pd.DataFrame:
 
 
 def claimants(claims: Frame) -> pd.DataFrame:
-    """Count the wrong statuses of each solver by accuracy, with an example problem.
+    """Return a table that counts the problems with wrong claims by solver, settings and status.
 
     `claims` are :func:`wrong_claims`, the columns :data:`~convexfs.study.columns.CLAIMANTS`.
     Only the status "optimal" comes with a point whose residuals can be computed.
@@ -218,7 +219,7 @@ def claimants(claims: Frame) -> pd.DataFrame:
 
 
 def reasons(outcomes: Frame) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.REASONS` of unsolved tasks.
+    """Return a table of the reasons why tasks are not solved, similar messages grouped.
 
     Messages that differ only in numbers and solver count as one, shown by the first of them; the
     worst outcomes come first, then the commonest.
@@ -243,7 +244,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
 
 
 def _complaints(lost: Frame) -> Frame:
-    """Return a reason for tasks without a message: an unsure status, or the residuals."""
+    """Return a text for each unsolved task without message: late, unsure status or residual."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
     late = pd.Series("solved after its time limit", index=lost.index)
@@ -252,7 +253,7 @@ def _complaints(lost: Frame) -> Frame:
 
 
 def accuracy_time(outcomes: Frame) -> pd.DataFrame:
-    """Return error and time of every instance and solver with a solution.
+    """Return median error and seconds of every instance and solver with a solution.
 
     Returns
     -------
@@ -270,7 +271,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
 
 
 def agreement(selected: Frame) -> pd.DataFrame:
-    """Return how much the selected features of two solvers overlap, where both solved.
+    """Return the mean Jaccard index of each two solvers' selected features, where both solved.
 
     Returns
     -------
@@ -299,8 +300,9 @@ def _jaccard(one: set, other: set) -> float:
 
 
 def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.RANKING`: solvers by charged seconds.
+    """Return solvers ranked by mean charged seconds in each problem class, with their leads.
 
+    The columns are :data:`~convexfs.study.columns.RANKING`.
     Within each problem class, all on the same instances. ``scope`` is ``all``, or ``native``:
     only the instances that have a native twin, where these are not all. The lead is over the
     next in rank. Without a `shift` it is the usual one.
@@ -328,8 +330,9 @@ def _success(own: Frame) -> dict[str, float]:
 
 
 def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.LEADERS`, one row per problem class.
+    """Return the fastest and the most accurate solver of each problem class, one row each.
 
+    The columns are :data:`~convexfs.study.columns.LEADERS`.
     The fastest and the most accurate are sought among those that solved the most. Without a
     `shift` it is the usual one.
     """
@@ -354,7 +357,7 @@ def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
 
 
 def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> dict[str, Any]:
-    """Return the second solver's time over the first's, paired by instance and repeat."""
+    """Return columns on the lead: second solver's time over the first's, with its interval."""
     if second is None:
         return {"second": None, "clear": False}
     ahead, behind = (group[group["solver"] == solver] for solver in (first, second))
@@ -372,7 +375,7 @@ def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> 
 
 
 def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
-    """Yield scopes (all, or the native, instances of a class) and outcomes of their solvers."""
+    """Yield (scope, its rows): instances of a class, and the solvers that take all of them."""
     tried = outcomes[outcomes["outcome"] != SKIPPED]
     for (settings, name), group in tried.groupby(["settings", "problem_class"]):
         sets = group.groupby("solver")["instance"].agg(frozenset)

@@ -19,20 +19,20 @@ from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, seconds, times_best, with_best
 from convexfs.study.outcome_rules import SOLVED, Frame, unsolved_seconds
 
-#: Accuracies at which curves are evaluated.
+#: Accuracies at which the curve of mean seconds is evaluated.
 CURVE = tuple(10.0**-power for power in range(1, 11))
 ALL = "all"
 _RUN = ["problem_class", "instance", "repeat", "solver"]
 
 
 def targets_of(outcomes: Frame) -> list[float]:
-    """Return the requested tolerances, coarse ones first."""
+    """Return the tolerances that some run asked for (or the default one), coarse ones first."""
     asked = {float(tol) for tol in outcomes["tol"].dropna()}
     return sorted(asked or {DEFAULT_ACCURACY}, reverse=True)
 
 
 def verified(outcomes: Frame) -> Frame:
-    """Return the verified accuracy of each solution; infinite if there is none.
+    """Return each row's verified accuracy, its largest error; infinite if unknown.
 
     It is the largest of its residuals and of its distance from a proven objective.
     """
@@ -41,7 +41,7 @@ def verified(outcomes: Frame) -> Frame:
 
 
 def quickest(outcomes: Frame, target: float) -> Frame:
-    """Return the fastest run per solver, instance and repeat that reached accuracy `target`.
+    """Return, per solver, instance and repeat, its fastest run that reached `target`, or a miss.
 
     The columns are those of outcomes that name what was run; ``outcome`` is solved where a run
     got there, else failed; ``charged_seconds`` its own or the limit; ``at`` its settings.
@@ -61,8 +61,9 @@ def quickest(outcomes: Frame, target: float) -> Frame:
 def time_to_accuracy(
     outcomes: Frame, shift: float | None = None, targets: Sequence[float] | None = None
 ) -> pd.DataFrame:
-    """Return the table :data:`~convexfs.study.columns.ACHIEVED` at some accuracies.
+    """Return each solver's mean seconds to reach verified accuracies, by problem class.
 
+    The columns are :data:`~convexfs.study.columns.ACHIEVED`.
     Without `targets` they are those that some run asked for.
     In each class the most that got there comes first, then the least ``times_best``.
     """
@@ -96,13 +97,13 @@ def _reached(outcomes: Frame, target: float, shift: float) -> Iterator[dict[str,
 
 
 def _classes(runs: Frame) -> list[tuple[str, Frame]]:
-    """Return the runs of each problem class, and of all classes if there are several."""
+    """Return (name, runs) of each problem class, after ("all", all runs) if there are several."""
     groups = list(runs.groupby("problem_class"))
     return [(ALL, runs), *groups] if len(groups) > 1 else groups
 
 
 def reached_within(outcomes: Frame, targets: Sequence[float] | None = None) -> pd.DataFrame:
-    """Return the share of problems that each solver brought to an accuracy within a time.
+    """Return step curves: the fraction of problems each solver brought to a target by a time.
 
     Returns
     -------

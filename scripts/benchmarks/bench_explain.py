@@ -94,7 +94,7 @@ def _highs_size(problem):
     from convexfs.diagnosis.linear_conflicts import _reduced_conflict
 
     program = OwnedProgram.of(problem)
-    form, _ = program.restricted(program.members)
+    form, _ = program.restricted(program.stated_rows)
     found = _reduced_conflict(LinearProgram(form), Budget.of(60))
     return None if found is None else int(found.size)
 

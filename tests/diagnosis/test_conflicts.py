@@ -116,7 +116,7 @@ def test_equal_expressions_of_two_constraints_do_not_share_cones():
     x = cp.Variable(2)
     first, second = cp.exp(x) <= 1, cp.exp(x) <= 5
     program = OwnedProgram.of(cp.Problem(cp.Minimize(0), [first, second, x >= 1]))
-    rows = [set(member.rows.tolist()) for member in program.members]
+    rows = [set(member.rows.tolist()) for member in program.stated_rows]
     assert all(len(each) == 4 for each in rows[:4])  # a limit and an exponential cone of 3 rows
     assert not any(rows[i] & rows[j] for i in range(4) for j in range(i))
     found: Any = find_conflict(program, Budget.of(10))

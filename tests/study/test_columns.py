@@ -30,7 +30,7 @@ def printed(table):
 
 
 def on_page(study):
-    return sections.verdicts(study, 0.01).tables["summary"].told()["columns"]
+    return sections.verdicts(study, 0.01).tables["summary"].as_json()["columns"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def on_page(study):
         (columns.CLAIMS, summary.wrong_claims),
         (columns.CLAIMANTS, lambda study: summary.claimants(summary.wrong_claims(study))),
         (columns.REASONS, summary.reasons),
-        (columns.TOLD, summary.solver_options_table),
+        (columns.SOLVER_OPTIONS, summary.solver_options_table),
         (columns.ACHIEVED, time_to_accuracy),
     ],
 )

@@ -25,15 +25,15 @@ KINDS = {
     "SOLVERS": (list, "a list of solver names, such as ['CLARABEL', 'SCS']"),
     "FIT": (bool | str, "True for the whole method or False for its first convex problem"),
 }
-#: Placeholder for the data set's name if a problem makes its own data.
+#: Name that stands for the data set if a problem makes its own data.
 OWN_DATA = "own data"
-#: Arguments that a function may have beside those in GRID, if there are data.
+#: Arguments that a problem file's function may take beside GRID's names, if the file has DATA.
 SAMPLES = ("X", "y", "names", "groups")
 
 
 @dataclass(frozen=True)
 class ProblemFile:
-    """A problem file that was read and checked.
+    """The definitions of a problem file after checks: formulation, data, grid, solvers, function.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ProblemFile:
 
 
 class Reader:
-    """Run the text of a problem file and check its definitions; errors name the line."""
+    """Base class that runs a problem file and checks its definitions; errors name the line."""
 
     def __init__(self, path: Path, text: bytes):
         self.path, self.text = path, text
@@ -118,12 +118,12 @@ class Reader:
                 self.fail(f"{name} is not called: write the function's name as build", name)
             if name in KINDS or not name.isupper():
                 continue
-            # Other constants belong to the file, unless one looks like a misspelt name.
+            # Other constants are the file's own, unless one looks like a misspelt name.
             if get_close_matches(name, KINDS, n=1, cutoff=0.75):
                 self.fail(f"{name} means nothing here: {did_you_mean(name, KINDS)}", name)
 
-    def said(self) -> dict[str, Any]:
-        """Return the values of METHOD, DATA, GRID and the like after checking their types."""
+    def definitions(self) -> dict[str, Any]:
+        """Return the values of METHOD, DATA, GRID and the like that the file has, types checked."""
         self._check_names()
         return {name: self._checked(name) for name in KINDS if name in self.names}
 
@@ -143,7 +143,7 @@ class Reader:
         return bool(value) and all(isinstance(entry, str) for entry in value)
 
     def check_grid(self, grid: Mapping[Any, Any], takes: set[str], whose: str) -> None:
-        """Raise unless every name of GRID is an argument and has a list of JSON values."""
+        """Raise unless each name of GRID is in `takes` and has a nonempty list of JSON values."""
         for name, values in grid.items():
             if name not in takes:
                 options = did_you_mean(str(name), takes)
@@ -174,7 +174,7 @@ class Reader:
             self.fail(str(error), "DATA")
 
     def check_solvers(self, names: list[str]) -> None:
-        """Raise unless all names in SOLVERS are known."""
+        """Raise ProblemFileError unless all names in SOLVERS are known."""
         from convexfs.solving.backends import BACKENDS
 
         known = {"native", "auto", *BACKENDS}
@@ -183,7 +183,7 @@ class Reader:
                 self.fail(f"unknown solver {name!r}: {did_you_mean(name, known)}", "SOLVERS")
 
     def fail(self, message: str, place: str | int) -> NoReturn:
-        """Raise an error that names the file and the line."""
+        """Raise ProblemFileError that names the file and the line: a number, or a name's line."""
         line = place if isinstance(place, int) else self.lines.get(place, 1)
         raise ProblemFileError(f"{self.path}, line {line}: {message}")
 
@@ -191,7 +191,7 @@ class Reader:
 def samples_of(
     data: Dataset, build: Callable[..., Any], values: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of `build` among X, y, feature names and groups.
+    """Return those of X, y, names (of features) and groups that `build` takes, as a dict.
 
     Names in the method's `values` are left out: those values take precedence.
     """
@@ -206,7 +206,7 @@ def samples_of(
 
 @contextmanager
 def printed_aside() -> Iterator[None]:
-    """Redirect what a file prints to standard error, so that the command's output stays parsable.
+    """Redirect standard output to standard error in this block; a worker's log stays as it is.
 
     A worker's prints go to the log as they are.
     """
@@ -222,22 +222,19 @@ def printed_aside() -> Iterator[None]:
 
 
 class _StaysOpen(io.TextIOWrapper):
-    """A text stream that ignores close(), so that problem files can print afterwards."""
+    """A text stream whose close() only flushes, so that problem files can print afterwards."""
 
     def close(self) -> None:
         self.flush()
 
 
 def canonical(value: Any) -> str:
-    """Return canonical JSON, equal for equal values.
-
-    Raise TypeError if JSON cannot represent it.
-    """
+    """Return JSON with sorted keys, equal for equal values; raise TypeError if impossible."""
     return json.dumps(value, sort_keys=True)
 
 
 def _code(tree: ast.Module) -> str:
-    """Return a file's code without its docstring and without METHOD, DATA, GRID and the like."""
+    """Return the code of a file without docstring, comments, and METHOD, DATA, GRID etc."""
     kept = [node for node in tree.body if not {name for name, _ in _bound(node)} & set(KINDS)]
     if ast.get_docstring(tree) is not None:
         kept = kept[1:]

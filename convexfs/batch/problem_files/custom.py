@@ -32,18 +32,18 @@ def own_reader(path: Path, text: bytes) -> "OwnReader | None":
 
 
 class OwnReader(Reader):
-    """Reader of problem files without METHOD."""
+    """Reader of problem files without METHOD, which define ``problem`` or PROBLEMS."""
 
     def problem_file(self, digest: str) -> ProblemFile:
         """Check the file and return it as a ProblemFile."""
-        said = self.said()
-        if "FIT" in said:
+        defined = self.definitions()
+        if "FIT" in defined:
             self.fail("FIT is for files with a METHOD: a custom problem has no fit", "FIT")
-        grid = said.get("GRID", {})
-        data = tuple(self.data_specs(said["DATA"])) if "DATA" in said else ()
+        grid = defined.get("GRID", {})
+        data = tuple(self.data_specs(defined["DATA"])) if "DATA" in defined else ()
         function, grid = self._function(grid)
         build = self._build(function, grid, data)
-        solvers = said.get("SOLVERS", ["auto"])
+        solvers = defined.get("SOLVERS", ["auto"])
         self.check_solvers(solvers)
         if "native" in solvers:
             self.fail("'native' solves problems of methods: leave it out of SOLVERS", "SOLVERS")
@@ -63,7 +63,7 @@ class OwnReader(Reader):
         )
 
     def _function(self, grid: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-        """Return the function that builds the problem, and the grid of its arguments."""
+        """Return the function that builds the problem, and GRID, with "problem" if PROBLEMS is."""
         problem, several = self.names.get("problem"), self.names.get("PROBLEMS")
         if problem is not None and several is not None:
             self.fail("give problem or PROBLEMS, not both", "PROBLEMS")
@@ -111,7 +111,7 @@ class OwnReader(Reader):
 
 
 def _parameters(functions: Iterable[Callable[..., Any]]) -> dict[str, inspect.Parameter]:
-    """Return the joint parameters of functions; one is optional only if it has a default in all."""
+    """Return the parameters of all functions by name; required if one has no default for it."""
     found: dict[str, inspect.Parameter] = {}
     for function in functions:
         for name, parameter in inspect.signature(function).parameters.items():
@@ -121,7 +121,7 @@ def _parameters(functions: Iterable[Callable[..., Any]]) -> dict[str, inspect.Pa
 
 
 def _taking(function: Callable[..., Any], grid: Mapping[str, Any]) -> Callable[..., Any]:
-    """Give `function` a signature with explicit arguments; ``**grid`` becomes GRID's names."""
+    """Wrap `function` with a keyword-only signature, in which ``**grid`` becomes GRID's names."""
     found = _parameters([function])
     kept = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -140,7 +140,7 @@ def _taking(function: Callable[..., Any], grid: Mapping[str, Any]) -> Callable[.
 
 
 def _one_of(several: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a function that calls the member of `several` named by its argument ``problem``."""
+    """Return a function that calls the one in `several` that its argument ``problem`` names."""
 
     def named(problem: str, **offered: Any) -> Any:
         function = several[problem]
@@ -167,7 +167,7 @@ def is_function(path: Path) -> bool:
 
 
 def source_text(name: str) -> bytes:
-    """Return the source text of the file that defines a function."""
+    """Return the text of the file that defines the function ``package.module:function``."""
     function = _imported(name)
     try:
         return Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_bytes()
@@ -176,7 +176,7 @@ def source_text(name: str) -> bytes:
 
 
 def of_function(path: Path, digest: str) -> ProblemFile:
-    """Return the problem that an importable function builds with its default arguments."""
+    """Return the ProblemFile of an importable function, called with its default arguments."""
     name = str(path)
     function = _imported(name)
     takes = inspect.signature(function).parameters.values()
@@ -208,7 +208,7 @@ def _imported(name: str) -> Callable[..., Any]:
 
 
 def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
-    """Return the problem of an MPS, LP, CBF, SDPA, npz or .mat file, read once."""
+    """Read an MPS, LP, CBF, SDPA, npz or .mat file once as a check; return its ProblemFile."""
     from convexfs.formats import read_problem
 
     read_problem(path)
@@ -226,7 +226,7 @@ def of_format(path: Path, content: bytes, digest: str) -> ProblemFile:
 def _plain(
     path: Path, digest: str, build: Callable[..., Any], *, code: str, **more: Any
 ) -> ProblemFile:
-    """Return a problem file without a grid, solved by ``solver="auto"``."""
+    """Return a ProblemFile without data and grid, for solver "auto"."""
     return ProblemFile(
         path=path,
         sha256=digest,

@@ -8,8 +8,7 @@
     DATA = ["wdbc", "spiral:noise=50"]         # as convexfs.load takes them
     GRID = {"cap": [0.1, 0.3]}                 # build's arguments and the method's
     SOLVERS = ["CLARABEL", "ECOS"]             # optional; "native" if build is left out
-    FIT = False                                # True: the whole method with this step;
-                                               # or its own tasks, such as "points"
+    FIT = False                                # True: fit the method; "points" (LLFS): by sample
     def build(z, cap): ...                     # leave out to use the formulation as printed
 
 Instead of ``build`` a file may define ``change(problem)``: it gets the problem as printed, scalars
@@ -27,8 +26,9 @@ A file without METHOD states a user-defined problem, on its own data or those of
     GRID = {"risk": [0.1, 1.0]}                # problem's arguments
     SOLVERS = ["CLARABEL", "OSQP"]
     SEED = 3                                   # optional: given to an argument named seed
-    def problem(risk, seed): ...               # returns a cvxpy.Problem; X, y, names and groups
-                                               # of the samples are there too, if it has DATA
+    def problem(risk, seed): ...               # returns a cvxpy.Problem
+
+With DATA, ``problem`` may also take X, y, names (of features) and groups of the samples.
 
 Several are named by ``PROBLEMS = {"small": one_function, "large": another}``. A file of a known
 format (``.mps``, ``.cbf``, ...: see :mod:`convexfs.formats`) is a problem file too, and so is a
@@ -54,31 +54,31 @@ from convexfs.methods import named_formulation, parts_of
 from convexfs.methods.base.change import PROBLEM, added, as_build, is_change, replacing
 from convexfs.methods.base.formulation import Formulation
 
-#: Functions of a file that change the constraints or the problem.
+#: Names of functions in a problem file that replace or add constraints, or change the problem.
 FEASIBLE, CONSTRAINTS, CHANGE = "feasible", "constraints", "change"
 _REQUIRED = ("METHOD", "DATA")
-#: Arguments of a method that are not hyperparameters.
+#: Arguments of a method or of ``build`` that are not hyperparameters.
 _PLUMBING = {"X", "codes", "seed", "map", "build", "verbose"} | {
     f"solver{part}" for part in ("", "_tol", "_options")
 }
 
 
 class MethodReader(Reader):
-    """Reader of problem files with METHOD."""
+    """Reader of problem files with METHOD: problems of a method, as printed or changed."""
 
     def problem_file(self, digest: str) -> ProblemFile:
         """Check the file and return it as a ProblemFile."""
-        said = self.said()
+        defined = self.definitions()
         for name in _REQUIRED:
-            if name not in said:
+            if name not in defined:
                 more = ", or define problem(...) -> cvxpy.Problem" * (name == "METHOD")
                 self.fail(f"{name} is missing: give {KINDS[name][1]}{more}", 1)
-        formulation = self._formulation(said["METHOD"])
+        formulation = self._formulation(defined["METHOD"])
         feasible = self._feasible(formulation)
         build = self._build(formulation)
         if feasible is not None:
             build = partial(formulation.build, feasible=feasible)
-        grid, fit = said.get("GRID", {}), said.get("FIT", False)
+        grid, fit = defined.get("GRID", {}), defined.get("FIT", False)
         part = self._part(formulation, fit)
         self._check_build(build, formulation, grid, bool(fit))
         self._check_grid(grid, build or formulation.build, formulation, bool(fit), part)
@@ -90,9 +90,9 @@ class MethodReader(Reader):
             code_sha256=hashlib.sha256(self.code.encode()).hexdigest(),
             equation=self.equation,
             formulation=formulation,
-            data=tuple(self.data_specs(said["DATA"])),
+            data=tuple(self.data_specs(defined["DATA"])),
             grid=grid,
-            solvers=tuple(self._solvers(said.get("SOLVERS", ["auto"]), build, formulation)),
+            solvers=tuple(self._solvers(defined.get("SOLVERS", ["auto"]), build, formulation)),
             fit=fit,
             text=self.text.decode(errors="replace"),
             build=build,
@@ -106,7 +106,7 @@ class MethodReader(Reader):
             self.fail(str(error), "METHOD")
 
     def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
-        """Return the argument by which GRID selects one part of a fit, such as "point" for LLFS."""
+        """Return the name in GRID that selects a part of a fit ("point" for LLFS), as a set."""
         if isinstance(fit, bool):
             return set()
         known = parts_of(formulation)
@@ -116,7 +116,7 @@ class MethodReader(Reader):
         return {known[1]}
 
     def _feasible(self, formulation: Formulation) -> Any:
-        """Return a function for the file's constraints; None if the file does not change them."""
+        """Return the function for the constraints that the file adds or replaces, or None."""
         found = [name for name in (FEASIBLE, CONSTRAINTS) if name in self.names]
         if not found:
             return None
@@ -135,7 +135,7 @@ class MethodReader(Reader):
         return (added if name == CONSTRAINTS else replacing)(default, function)
 
     def _build(self, formulation: Formulation) -> Any:
-        """Return the build function of the changed problem, from `build` or `change`; else None."""
+        """Return the file's ``build``, made from ``change`` if it has that; None if neither."""
         build, change = self.names.get("build"), self.names.get(CHANGE)
         if change is None:
             if callable(build) and is_change(build):
@@ -155,7 +155,8 @@ class MethodReader(Reader):
         if not callable(build):
             self.fail(f"build must be a function, not {build!r}", "build")
         offered = [*inspect.signature(formulation.build).parameters, *grid, PROBLEM]
-        # A full fit may leave out samples and features.
+        # X, y and the like are not offered with FIT = True: the fit may leave out samples and
+        # features.
         offered += [] if fit else SAMPLES
         for name, parameter in inspect.signature(build).parameters.items():
             if name not in offered and parameter.default is parameter.empty:
@@ -211,7 +212,7 @@ _AGAIN = (
 
 
 def load_problem_file(name: str | Path, sha256: str | None = None) -> ProblemFile:
-    """Read a problem file and check it against the contract.
+    """Read and check a problem file; raise RunError if its hash is not `sha256`, if given.
 
     Parameters
     ----------
@@ -259,7 +260,7 @@ def _found(name: str | Path) -> tuple[Path, bytes]:
 
 
 def check_files(names: Iterable[str]) -> None:
-    """Raise if a problem file does not exist; nothing is loaded."""
+    """Raise ProblemFileError if a problem file does not exist; nothing is loaded."""
     for name in names:
         if not custom.is_function(Path(name)):
             _find(name)
@@ -278,7 +279,7 @@ def _find(name: str | Path) -> Path:
 def with_fixed(
     build: Callable[..., Any] | None, chosen: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
-    """Return `build` with some arguments fixed, and with a signature of the remaining ones."""
+    """Return `build` with the arguments in `chosen` fixed and removed from its signature."""
     if build is None:
         return None
     parameters = inspect.signature(build).parameters

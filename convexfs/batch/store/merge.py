@@ -22,7 +22,7 @@ _OF_TASKS = ("tasks", "attempts", "solutions")
 
 @dataclass(frozen=True)
 class Merged:
-    """Summary of a merge.
+    """Summary of a merge: counts of shards and tasks, and which are missing or unfinished.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Merged:
 
 
 def merge(folders: Iterable[str | Path], out: str | Path) -> Merged:
-    """Merge the folders of shards into one folder, which becomes that of the complete run.
+    """Merge the folders of shards into the folder `out`, as if the run had not been split.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _unfinished(parts: Mapping[Path, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _take(store: Store, folder: Path) -> None:
-    """Copy the rows of a shard that this run lacks or has in an older version."""
+    """Copy the shard's rows of tasks that the store lacks or has an older result of."""
     with store.beside(folder) as database:
         database.execute("DROP TABLE IF EXISTS temp.taken")
         database.execute(
@@ -166,6 +166,6 @@ def _copy(database: sqlite3.Connection, table: str, where: str) -> None:
     )
 
 
-#: Id of a shard's environment in the merged store.
+#: SQL for the id in the merged store that corresponds to an environment's id in the shard.
 _SAME_ENVIRONMENT = """(SELECT m.id FROM main.environment m JOIN shard.environment s
     ON m.record = s.record WHERE s.id = environment)"""

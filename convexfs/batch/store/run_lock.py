@@ -19,14 +19,14 @@ from typing import Any
 
 from convexfs.errors import RunError, warn
 
-#: Seconds between two touches of the file, and the time without one after which a holder counts as
+#: Seconds between two touches of the file, and seconds without one after which a holder counts as
 #: dead. Hosts of a network file system may see a change only after a minute.
 BEAT, DEAD = 10.0, 150.0
 _TICK = 0.25
 
 
 class RunLock:
-    """The lock of a folder, held from :meth:`take` to the end of a stack of resources."""
+    """Lock file of a run's folder, taken by :meth:`take` and released when an ExitStack ends."""
 
     def __init__(self, path: Path, beat: float = BEAT, dead: float = DEAD):
         self.path, self._beat, self._dead = path, beat, dead
@@ -40,7 +40,7 @@ class RunLock:
         }
 
     def take(self, resources: ExitStack) -> None:
-        """Take the lock, waiting for a holder that may be dead; raise RunError if it is alive."""
+        """Take the lock and touch it regularly; wait if the holder may be dead, raise if alive."""
         while not self._created():
             holder, signs = self._seen()
             if holder is not None and self._is_dead(holder, signs):
@@ -50,7 +50,7 @@ class RunLock:
         resources.callback(self._release, ended)
 
     def check(self) -> None:
-        """Raise if another process took the lock because it considered this one dead."""
+        """Raise RunError if the lock is no longer this process's, which counted as dead."""
         holder, _ = self._seen()
         if holder is None or holder.get("token") != self._me["token"]:
             raise RunError(
@@ -68,7 +68,7 @@ class RunLock:
         return True
 
     def _seen(self) -> tuple[dict[str, Any] | None, int]:
-        """Return the holder and the time of its last touch; None if the lock is free."""
+        """Return the holder's record and the lock's mtime; (None, 0) if the lock is free."""
         try:
             touched, text = self.path.stat().st_mtime_ns, self.path.read_text()
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class RunLock:
         return (holder if isinstance(holder, dict) else {}), touched
 
     def _is_dead(self, holder: dict[str, Any], touched: int) -> bool:
-        """Return whether a holder is dead, waiting if necessary; raise if it is alive."""
+        """Return True if the holder is dead, False if another took over; raise if it is alive."""
         here = all(holder.get(name) == self._me[name] for name in ("host", "boot"))
         if here and isinstance(holder.get("pid"), int):
             if _start(holder["pid"]) != holder.get("start"):
@@ -108,7 +108,7 @@ class RunLock:
         )
 
     def _take_from(self, holder: dict[str, Any]) -> None:
-        """Remove the lock of a dead holder; only one of several processes succeeds."""
+        """Remove the lock file of a dead holder; of several processes only one does it."""
         claim = self.path.with_name(f"{self.path.name}-{holder.get('token', 'unreadable')}")
         try:
             os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
@@ -137,7 +137,7 @@ class RunLock:
 
 
 def _boot() -> str:
-    """Return the boot id of the machine."""
+    """Return the boot id of the machine; "" if the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -145,7 +145,7 @@ def _boot() -> str:
 
 
 def _start(pid: int) -> str:
-    """Return the start time of a process in system units; "" if it is not running."""
+    """Return the start time of a process in clock ticks; "" if dead, "running" if unknown."""
     try:
         os.kill(pid, 0)
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

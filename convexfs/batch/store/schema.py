@@ -121,7 +121,7 @@ CREATE TABLE IF NOT EXISTS environment ( -- the machines and versions rows were 
   record TEXT UNIQUE           -- JSON
 );
 """
-#: Migrations, by the schema version they start from.
+#: SQL that upgrades the tables by one version, by the schema version it starts from.
 UPGRADES = {
     1: """ALTER TABLE tasks ADD COLUMN problem_code TEXT;
           ALTER TABLE tasks ADD COLUMN needs TEXT; ALTER TABLE tasks ADD COLUMN sense TEXT;
@@ -141,20 +141,20 @@ UPGRADES = {
 _OWN = re.compile(r"CREATE (TABLE|INDEX|UNIQUE INDEX)\b", re.IGNORECASE)
 #: Tables that SCHEMA creates if they are missing, by the schema version that introduced them.
 NEW_TABLES = {"problems": 3, "studies": 4, "shards": 5}
-#: Columns that may differ between two equal runs; all of attempts and environment may too.
+#: Columns that may differ between two equal runs; so may the tables attempts and environment.
 VOLATILE = {"n_attempts", "environment", "finished_utc", "peak_bytes"} | {
     f"{stage}_seconds"
     for stage in ("build", "compile", "setup", "solve", "solve_cpu", "clock", "wall", "cpu")
 }
 #: Text columns that are read as JSON objects.
 JSON_OBJECTS = {"hyper", "options", "own_options", "dimacs", "record"}
-#: Tasks are read in this order, independent of the order in which they finished.
+#: SQL order in which tasks are read, independent of the order in which they finished.
 ORDER = "problem, data, method, formulation, hyper, solver, options, repeat, key"
 
 
 @cache
 def columns() -> dict[str, dict[str, str]]:
-    """Return the type of every column of every table."""
+    """Return {table: {column: SQL type}} of the current schema; cached."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(SCHEMA)
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -162,13 +162,13 @@ def columns() -> dict[str, dict[str, str]]:
 
 
 def columns_in(database: sqlite3.Connection, table: str) -> dict[str, str]:
-    """Return the type of every column of a table in a file; empty if the table is missing."""
+    """Return {column: SQL type} of a table in a database; {} if the table is missing."""
     found = database.execute(f"PRAGMA table_info({table})").fetchall()
     return {name: kind for _, name, kind, *_ in found}
 
 
 def missing_columns(database: sqlite3.Connection, version: int) -> Iterator[str]:
-    """Yield the columns of this schema version that are missing from a file."""
+    """Yield ``table.column`` for columns that schema `version` has and a database lacks."""
     later = set(_added_after(version))
     for table, kinds in columns().items():
         there = columns_in(database, table)
@@ -178,7 +178,7 @@ def missing_columns(database: sqlite3.Connection, version: int) -> Iterator[str]
 
 
 def foreign(database: sqlite3.Connection) -> str | None:
-    """Return the name of a database object that is neither table nor index, or None.
+    """Return the name of a view, trigger or virtual table in a database, or None.
 
     SQLite runs views and triggers whenever tables are read or written. The text is compared
     because an edited schema may give them another type.
@@ -196,7 +196,7 @@ def _added_after(version: int) -> Iterator[tuple[str, str]]:
 
 
 def has_tables(db: sqlite3.Connection) -> bool:
-    """Return whether the tables were created; a run killed before that leaves none."""
+    """Return whether the database has tables; a run killed at its start leaves none."""
     try:
         return bool(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     except sqlite3.OperationalError as error:
@@ -205,7 +205,7 @@ def has_tables(db: sqlite3.Connection) -> bool:
         return False
 
 
-#: Larger sizes and offsets need zip64, and so do more than 65,535 members.
+#: From these on, zip64 is needed: bytes of a member or offset, and number of members.
 _LARGEST, _MOST_MEMBERS = 2**31, 2**16 - 1
 #: Shorter members are stored uncompressed, because compression costs more than it saves.
 _COMPRESSED_BYTES = 512
@@ -218,7 +218,7 @@ _END = struct.Struct("<4s4H2LH")
 
 
 def pack(arrays: Mapping[str, Any]) -> bytes:
-    """Turn named arrays into a compressed blob; equal arrays give equal bytes.
+    """Return named arrays as the bytes of a compressed .npz; equal arrays give equal bytes.
 
     It is a ``.npz`` file with its members in the order of their names and no times. It is
     written here because `zipfile` takes ten times as long for the small arrays of a task.
@@ -245,7 +245,7 @@ def pack(arrays: Mapping[str, Any]) -> bytes:
 
 
 def _npy(array: np.ndarray) -> bytes:
-    """Return an array as a ``.npy`` file; raise ValueError if it holds objects."""
+    """Return an array as the bytes of a .npy file; raise ValueError if it holds objects."""
     if array.dtype.hasobject:
         raise ValueError("an array of objects cannot be stored")
     by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
@@ -262,7 +262,7 @@ def _npy_header(dtype: np.dtype, shape: tuple[int, ...], by_columns: bool) -> by
 
 
 def _pack_large(arrays: Mapping[str, Any]) -> bytes:
-    """Pack arrays that need zip64."""
+    """Return named arrays as the bytes of an .npz with zip64, by the zipfile module."""
     blob = io.BytesIO()
     with zipfile.ZipFile(blob, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(arrays):
@@ -272,7 +272,7 @@ def _pack_large(arrays: Mapping[str, Any]) -> bytes:
 
 
 def unpack(blob: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays that :func:`pack` was given."""
+    """Return the arrays by name from bytes of :func:`pack`; raise RunError if damaged."""
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
             # A blob from another person's folder may unpack to more than the memory.
@@ -281,11 +281,11 @@ def unpack(blob: bytes) -> dict[str, np.ndarray]:
             return dict(archive)
     except ConvexfsError:
         raise
-    # numpy, zipfile and zlib raise these for invalid bytes.
+    # numpy, zipfile and zlib raise many classes of errors for invalid bytes.
     except Exception as error:
         raise RunError(f"the arrays of a result are damaged ({error}); solve it again") from error
 
 
 def storable(text: str) -> str:
-    """Return text that UTF-8 can encode, with lone surrogates escaped."""
+    """Return text with lone surrogates escaped, so that UTF-8 can encode it."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -19,14 +19,14 @@ from convexfs.errors import InputError, RunError
 
 @dataclass(frozen=True)
 class Shard:
-    """Part ``number`` of ``count``, counted from 1."""
+    """Part ``number`` (from 1) of the ``count`` parts of a run."""
 
     number: int
     count: int
 
     @classmethod
     def named(cls, text: str) -> "Shard":
-        """Parse a text such as ``3/8``."""
+        """Parse a text such as ``3/8``; raise InputError if it is none."""
         found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
         number, count = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= count:
@@ -37,7 +37,7 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def part(self, tasks: Iterable[Task]) -> list[Task]:
-        """Return the tasks of this shard, in order."""
+        """Return the tasks that belong to this shard by their keys, in order."""
         return [task for task in tasks if int(task.key[:16], 16) % self.count == self.number - 1]
 
 
@@ -49,7 +49,7 @@ _FIELDS = {
 
 
 def shard_record(store: Store) -> dict[str, Any] | None:
-    """Return the shard record of a store; None if the store holds a complete run."""
+    """Return the checked shard record of a store; None if the run was not split."""
     record = store.shard()
     if record is None:
         return None
@@ -63,7 +63,7 @@ def shard_record(store: Store) -> dict[str, Any] | None:
 
 
 def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> None:
-    """Record in a folder which shard of which run it holds; raise if it holds another.
+    """Record in a folder which shard of which run it holds; raise if it holds another run.
 
     ``tasks`` are those of the whole run. A run without a shard may go on in a folder that
     shards were merged into, and in no other of theirs.
@@ -93,12 +93,12 @@ def claim_shard(store: Store, shard: Shard | None, tasks: Sequence[Task]) -> Non
 
 
 def shard_name(record: Mapping[str, Any]) -> str:
-    """Return the shard of a record as text, such as ``3/8``."""
+    """Return the number of a shard record as text, such as ``3/8``."""
     return str(Shard(record["shard"], record["of"]))
 
 
 def _whole(shard: Shard, tasks: Sequence[Task]) -> dict[str, Any]:
-    """Return what all shards of a run share: a hash of its tasks and their inputs."""
+    """Return the fields that all shards of a run share: hashes of tasks and inputs, versions."""
     keys = "\n".join(sorted(task.key for task in tasks))
     return {
         "of": shard.count,
@@ -113,7 +113,7 @@ def _whole(shard: Shard, tasks: Sequence[Task]) -> dict[str, Any]:
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the differences between two shard records; yield nothing if they match."""
+    """Yield texts on how the runs of two shard records differ; none if they are of one run."""
     if one["of"] != other["of"]:
         yield f"{one['of']} shards and {other['of']}"
     if one["run"] == other["run"]:

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from convexfs.errors import RunError
 
-#: Local file systems. All others count as shared between hosts.
+#: Types of local file systems. All others count as shared between hosts.
 _LOCAL = frozenset(
     ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "tmpfs",
      "ramfs", "overlay", "aufs", "vfat", "exfat", "ntfs3", "apfs", "squashfs"]
@@ -31,7 +31,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 @dataclass(frozen=True)
 class FileSystem:
-    """Capabilities of the file system of a folder.
+    """What a folder's file system supports: memory maps, locks, and whether hosts share it.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class FileSystem:
 
 
 def probe(folder: Path) -> FileSystem:
-    """Probe the file system of a folder with a small file that is removed again."""
+    """Test a folder's file system for maps and locks with a temporary file."""
     kind = file_system_kind(folder)
     with tempfile.TemporaryFile(dir=folder, prefix=".probe-") as file:
         file.write(bytes(mmap.PAGESIZE))
@@ -108,11 +108,11 @@ def file_system_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
 
 #: Suffixes of the files that SQLite creates beside a database.
 SQLITE_ENDS = ("-journal", "-wal", "-shm")
-#: Attempts to copy a file that changes during the copy.
+#: Limit on attempts to copy a database while another process changes it.
 _COPIES = 40
-#: Error messages by SQLite's primary result code, with what to do.
 MOVE = "move it away, or solve into another folder"
 AGAIN = "what was recorded before is safe, and the same command goes on from there"
+#: Error messages by SQLite's primary result code, with what to do.
 TROUBLE = {
     sqlite3.SQLITE_FULL: f"the disk is full; make room: {AGAIN}",
     sqlite3.SQLITE_IOERR: f"the disk failed; check it: {AGAIN}",
@@ -127,7 +127,7 @@ TROUBLE = {
 def connect(
     path: Path, mode: str, patience: float = 30.0, locks: bool = True
 ) -> sqlite3.Connection:
-    """Open a file in SQLite mode ro, rw or rwc; without locks if the file system has none."""
+    """Connect to a file in SQLite mode ro, rw or rwc; if not `locks`, without file locks."""
     with explain_errors(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}{'' if locks else '&vfs=unix-none'}"
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
@@ -143,7 +143,7 @@ def in_wal(path: Path) -> bool:
 
 
 def readable(path: Path, resources: ExitStack) -> tuple[Path, str]:
-    """Return a path and mode by which a file can be read, of a copy if necessary.
+    """Return path and mode to read a database; a temporary copy if SQLite cannot read it there.
 
     Without locks, or in WAL mode without shared memory maps, SQLite cannot read the file where
     it is.
@@ -168,12 +168,12 @@ def readable(path: Path, resources: ExitStack) -> tuple[Path, str]:
 
 
 def _parts(path: Path) -> list[Path]:
-    """Return the paths of a database and of the files that SQLite creates beside it."""
+    """Return the paths of a database and of its possible journal and WAL files."""
     return [path.with_name(f"{path.name}{end}") for end in ("", "-journal", "-wal")]
 
 
 def identity_and_age(path: Path) -> tuple[int, ...] | None:
-    """Return values that change whenever a file changes; None if there is no file."""
+    """Return (device, inode, mtime, size) of a file; None if there is none."""
     try:
         file = path.stat()
     except OSError:
@@ -192,7 +192,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the disk or the file into RunError; let programming errors pass."""
+    """Turn SQLite errors in the block that stem from disk or file into RunError with advice."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -205,7 +205,7 @@ def explain_errors(path: Path) -> Iterator[None]:
 
 
 def lock(path: Path, resources: ExitStack) -> None:
-    """Take the run's lock, or raise an error that names the process that has it.
+    """Hold the run's lock until `resources` close; raise RunError naming its holder if taken.
 
     The lock is an open write transaction on a little database: it ends with this process
     however that ends, forked workers do not inherit it, and others can read meanwhile
@@ -232,7 +232,7 @@ def lock(path: Path, resources: ExitStack) -> None:
 
 
 def _holder(database: sqlite3.Connection) -> str:
-    """Return the process that holds a lock; a new holder may not have written its name yet."""
+    """Return a sentence that names the process holding the lock, if it is known."""
     try:
         found = database.execute("SELECT pid, host, since FROM holder").fetchone()
     except sqlite3.OperationalError:

@@ -45,7 +45,7 @@ from convexfs.errors import InputError, RunError
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
 
 RESULTS, LOG, LOCK, HOLDER = "results.sqlite", "log.txt", "lock", "holder"
-#: Python types allowed in a column of each kind; DTYPES has the dtype to read it as.
+#: Python types that a column of each SQL type may hold. DTYPES has the pandas dtype to read it as.
 HELD: dict[str, list[type]] = {
     "TEXT": [str, type(None)],
     "INTEGER": [int, type(None)],
@@ -58,7 +58,7 @@ DTYPES |= {"BOOLEAN": "boolean", "JSON": "string"}
 
 
 class Store(AbstractContextManager["Store"]):
-    """The results of one run: open and locked for writing, or by :meth:`read` for reading only.
+    """The SQLite store of a run's folder: locked for writing, or opened by :meth:`read` only.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Store(AbstractContextManager["Store"]):
 
     @classmethod
     def read(cls, folder: str | Path) -> "Store":
-        """Open for reading only, without the lock; the run may continue meanwhile."""
+        """Open a run's folder for reading only, without the lock; the run may continue."""
         store = cls.__new__(cls)
         store.path, store._lock = Path(folder) / RESULTS, None
         if not store.path.is_file():
@@ -117,7 +117,7 @@ class Store(AbstractContextManager["Store"]):
         self._held.close()
 
     def finished(self) -> dict[str, tuple[str, bool | None, str]]:
-        """Return status, verdict and failure of every stored task, by key."""
+        """Return {key: (status, verdict, failure)} of all stored tasks."""
         rows = self._select("SELECT key, status, ok, failure FROM tasks")
         return {
             key: (status, None if ok is None else bool(ok), failure or "")
@@ -130,7 +130,7 @@ class Store(AbstractContextManager["Store"]):
         attempts: Iterable[Mapping[str, Any]],
         solutions: Iterable[Mapping[str, Any]],
     ) -> None:
-        """Store the outcome of a task in one transaction.
+        """Store a task's row, attempts and solutions in one transaction, replacing older ones.
 
         Rows are mappings from column to value, what is missing is NULL. Mappings become
         JSON, mappings of arrays blobs. A key written again replaces its row and solutions;
@@ -150,10 +150,7 @@ class Store(AbstractContextManager["Store"]):
             self._insert("tasks", {**task, "n_attempts": attempt, "finished_utc": finished})
 
     def renew(self, key: str, step: int, certificate: Mapping[str, Any], failure: str) -> None:
-        """Overwrite the certificate columns and the verdict of a stored solution.
-
-        `failure` replaces that of the task.
-        """
+        """Overwrite the certificate of a stored solution, and verdict and failure of its task."""
         names = ", ".join(f'"{name}" = ?' for name in certificate)
         values = [_cell(name, value) for name, value in certificate.items()]
         with self._transaction():
@@ -166,27 +163,24 @@ class Store(AbstractContextManager["Store"]):
             )
 
     def stated(self) -> dict[str, str]:
-        """Return, by hash of every stored problem file, why it could not be stated.
-
-        Return "" if it was.
-        """
+        """Return {hash: why it could not be stated, or ""} of all stored problem files."""
         return dict(self._select("SELECT sha256, failure FROM problems"))
 
     def keep_problem(self, row: Mapping[str, Any]) -> None:
-        """Store the source and statement of a problem file, replacing earlier ones."""
+        """Store the row of a problem file (source and statement), replacing an earlier one."""
         with self._transaction():
             self._insert("problems", row)
 
     def environment(self, record: Mapping[str, Any]) -> int:
-        """Return the id of this environment, storing it if it is new."""
+        """Return the id of this environment's record, storing it if it is new."""
         return self._noted("environment", record)
 
     def keep_study(self, record: Mapping[str, Any]) -> None:
-        """Store the definition of a comparison, once."""
+        """Store the record that is needed to repeat a comparison, unless it is there already."""
         self._noted("studies", record)
 
     def keep_shard(self, record: Mapping[str, Any]) -> None:
-        """Store which shard of which run this is, once."""
+        """Store the record of which shard of which run this is, unless it is there already."""
         self._noted("shards", record)
 
     def _noted(self, table: str, record: Mapping[str, Any]) -> int:
@@ -197,43 +191,43 @@ class Store(AbstractContextManager["Store"]):
             return found.fetchone()[0]
 
     def tasks(self) -> pd.DataFrame:
-        """Return the table of tasks."""
+        """Return the table of tasks as a DataFrame, sorted by problem, data, method and so on."""
         return self._frame("tasks", schema.ORDER)
 
     def attempts(self) -> pd.DataFrame:
-        """Return the table of attempts."""
+        """Return the table of attempts as a DataFrame."""
         return self._frame("attempts")
 
     def solutions(self, blobs: bool = True) -> pd.DataFrame:
-        """Return the table of solutions, with or without blobs; see :func:`unpack` for these."""
+        """Return the table of solutions; `blobs`: with packed arrays, see :func:`unpack`."""
         return self._frame("solutions", blobs=blobs)
 
     def environments(self) -> list[dict[str, Any]]:
-        """Return the stored environments, by id."""
+        """Return the records of all machines and versions used, in the order of their ids."""
         return self._records("environment")
 
     def studies(self) -> list[dict[str, Any]]:
-        """Return the stored definitions of comparisons."""
+        """Return the records that are needed to repeat the stored comparisons."""
         return self._records("studies")
 
     def shard(self) -> dict[str, Any] | None:
-        """Return the shard record; None for a complete run."""
+        """Return the record of which shard this is; None if the run was not split."""
         return next(iter(self._records("shards")), None)
 
     def _records(self, table: str) -> list[dict[str, Any]]:
         return [json.loads(record) for record in self._frame(table)["record"].dropna()]
 
     def problems(self) -> pd.DataFrame:
-        """Return the table of problem files as they were when solved."""
+        """Return the table of problem files, with the text they had when solved."""
         return self._frame("problems")
 
     def answers(self) -> pd.DataFrame:
-        """Return key and packed primal of each task's last step, if it has a primal."""
+        """Return a DataFrame of key and packed primal of each task's last step, if it has one."""
         last: Any = self._frame("solutions").drop_duplicates("key", keep="last")
         return last.loc[last["primal"].notna(), ["key", "primal"]]
 
     def times(self) -> tuple[str, str]:
-        """Return the UTC times of the first start and the last end; "" if there are none."""
+        """Return the UTC times, as text, of the first start and the last end; "" if none."""
         first, last = "SELECT min(started_utc) FROM attempts", "SELECT max(finished_utc) FROM tasks"
         ((first, last),) = self._select(f"SELECT ({first}), ({last})")
         return str(first or "")[:19].replace("T", " "), str(last or "")[:19].replace("T", " ")
@@ -254,7 +248,7 @@ class Store(AbstractContextManager["Store"]):
         return pd.DataFrame({name: self._column(table, frame[name], kinds[name]) for name in kinds})
 
     def _column(self, table: str, values: Any, kind: str) -> Any:
-        """Return one column with its dtype; raise if it holds a value of another kind."""
+        """Return a column with its dtype; raise RunError if it holds a value of another type."""
         wrong = ~values.map(type).isin(HELD[kind])
         if values.name == "ok":
             kind, wrong = "BOOLEAN", ~values.isin([0, 1, None])
@@ -297,7 +291,7 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def _check(self) -> None:
-        """Raise unless the file is intact and has exactly the tables of its version."""
+        """Raise RunError unless the file is intact and has exactly the tables of its version."""
         if foreign := schema.foreign(self._db):
             raise RunError(
                 f"{self.path}: holds {foreign!r:.60}, a view, trigger or virtual table; no run of "
@@ -320,7 +314,7 @@ class Store(AbstractContextManager["Store"]):
         return version
 
     def check_in_place(self) -> None:
-        """Raise if the file was moved or removed, because writes would be lost."""
+        """Raise RunError if the database file was moved or removed: writes would be lost."""
         if identity(self.path) != self._file:
             raise RunError(
                 f"{self.path}: was moved, deleted or replaced while the run was going; put the "
@@ -333,7 +327,7 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
-        """Yield the database with another run attached as ``shard``, in one transaction."""
+        """Yield the connection in a transaction, with another run's file attached as ``shard``."""
         other = Path(folder) / RESULTS
         with ExitStack() as held, explain_errors(other):
             path, mode = readable(other, held)
@@ -362,7 +356,7 @@ class Store(AbstractContextManager["Store"]):
 
 
 def _check_files(folder: Path) -> None:
-    """Raise if a file of the run is a link, pipe or device."""
+    """Raise RunError if a file of the run's folder is a link, pipe or device."""
     for name in (RESULTS, *(f"{RESULTS}{end}" for end in SQLITE_ENDS), LOG, LOCK, HOLDER):
         path = folder / name
         if path.is_symlink():
@@ -375,7 +369,7 @@ def _check_files(folder: Path) -> None:
 
 
 def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows that were never stored as the table of :meth:`Store.tasks`."""
+    """Return task rows, never stored, as the same table as :meth:`Store.tasks`."""
     frame = pd.DataFrame(
         [{name: _cell(name, value) for name, value in row.items()} for row in rows],
         columns=list(schema.columns()["tasks"]),
@@ -411,7 +405,7 @@ def _cell(column: str, value: Any) -> Any:
 
 
 def same_results(first: str | Path, second: str | Path) -> list[str]:
-    """Return the differences between two runs, except in VOLATILE columns; empty if equal."""
+    """Return texts on how two runs differ, except in VOLATILE columns; [] if equal."""
     with Store.read(first) as one, Store.read(second) as other:
         return [
             difference
@@ -438,7 +432,7 @@ def _differences(table: str, ours: dict[tuple, dict], theirs: dict[tuple, dict])
 
 
 def _numbers(cell: Any) -> Any:
-    """Return a cell, or the unpacked numbers if it holds arrays."""
+    """Return a cell in comparable form: packed arrays as {name: (dtype, shape, bytes)}."""
     if not isinstance(cell, bytes):
         return cell
     return {name: (own.dtype, own.shape, own.tobytes()) for name, own in unpack(cell).items()}

@@ -34,7 +34,7 @@ GUARD = "in a program of your own, start them below: if __name__ == '__main__':"
 
 
 def start_context(asked: str | None) -> Any:
-    """Return the multiprocessing context that starts workers as requested, or a safe default."""
+    """Return the multiprocessing context for "fork" or "spawn"; None: a safe default."""
     method = asked or ("spawn" if sys.platform in ("darwin", "win32") else "fork")
     known = sorted({"fork", "spawn"} & set(get_all_start_methods()))
     if method not in known:
@@ -43,7 +43,7 @@ def start_context(asked: str | None) -> Any:
 
 
 class Work:
-    """A function to send to a worker, possibly one that only this process can import."""
+    """Wrapper that pickles a function by value (cloudpickle), to send it to a worker."""
 
     def __init__(self, function: Callable):
         self._function = function
@@ -56,7 +56,7 @@ class Work:
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent ends; on Linux even inside a C call."""
+    """Watch the parent, and end this process when it ends; on Linux even inside a C call."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -74,7 +74,7 @@ THREAD_VARIABLES = [f"{of}_NUM_THREADS" for of in ("OMP", "OPENBLAS", "MKL", "BL
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit BLAS and solvers to one thread, including libraries that are loaded later."""
+    """Limit BLAS and solvers in this block to one thread, also libraries loaded later."""
     before = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     try:
@@ -95,7 +95,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try at a task, which ended as ``done``, ``error``, ``timeout`` or ``died``."""
+    """Record of one try at a task, which ended as ``done``, ``error``, ``timeout`` or ``died``."""
 
     started_utc: str
     seconds: float
@@ -108,7 +108,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """How one task ended: ``done``, ``error`` or ``timeout``.
+    """How one task ended after all attempts: ``done``, ``error`` or ``timeout``.
 
     ``value`` is what the work returned, None unless done; ``failure`` is the class and
     text of what went wrong, without pid or time, so that equal runs fail in equal words.
@@ -122,7 +122,7 @@ class Outcome(Generic[T]):
 
 
 def attempt(work: Callable, *task: Any, interruptible: bool = False) -> tuple[Attempt, Any]:
-    """Call ``work(*task)`` in this process; return how it ended and its value.
+    """Call ``work(*task)`` here; return the Attempt, errors included, and the value.
 
     A process that the work forked ends here: only the one that was asked may answer.
     A KeyboardInterrupt is an error of the task, unless this process is `interruptible`,
@@ -152,18 +152,18 @@ def end_if_forked(asked: int) -> None:
 
 
 def attempt_in_one_thread(work: Callable, task: Any) -> bytes:
-    """Call ``work(task)`` with serial BLAS and solvers; return the packed attempt."""
+    """Call ``work(task)`` with one thread; return the pickled (Attempt, value)."""
     with one_thread():
         return pack(*attempt(work, task))
 
 
 def describe(error: BaseException | None) -> str:
-    """Return class and message of an exception."""
+    """Return class and message of an exception as text."""
     return f"{type(error).__name__}: {error}"
 
 
 def utc(when: float) -> str:
-    """Format a time as text in UTC, to the millisecond."""
+    """Format seconds since the epoch as ISO text in UTC, to the millisecond."""
     return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
 
 
@@ -177,7 +177,7 @@ def pack(attempt: Attempt, value: Any) -> bytes:
 
 
 def unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[Attempt, Any]:
-    """Undo :func:`pack`; this runs code of the result's classes, which may do anything."""
+    """Unpickle (attempt, value); on any error return `unreadable`'s attempt and None."""
     try:
         attempt, value = pickle.loads(parcel)
     except KeyboardInterrupt:
@@ -187,7 +187,7 @@ def unpack(parcel: bytes, unreadable: Callable[[str, str], Attempt]) -> tuple[At
     return attempt, value
 
 
-#: Whether this system holds limits on memory.
+#: Whether memory limits work on this system.
 HOLDS = sys.platform == "linux"
 #: Error messages of libraries that were refused memory.
 _REFUSALS = re.compile(
@@ -195,12 +195,12 @@ _REFUSALS = re.compile(
     r"|out of memory|can't start new thread",
     re.IGNORECASE,
 )
-#: Exit signals of a process that was refused memory.
+#: How a process ends that was refused memory.
 _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 
 def call_within(limit: int, work: Callable[..., Any], *task: Any) -> Any:
-    """Call `work` with at most `limit` bytes more than this process holds now."""
+    """Call `work` while this process may allocate at most `limit` bytes more; Linux only."""
     if not HOLDS:
         return work(*task)
     import resource
@@ -217,14 +217,14 @@ def call_within(limit: int, work: Callable[..., Any], *task: Any) -> Any:
 
 
 def held_bytes(what: str) -> int:
-    """Return what this process holds, by a name that Linux has for it, such as VmRSS."""
+    """Return a figure of /proc/self/status, such as VmRSS, in bytes."""
     with open("/proc/self/status") as status:
         (line,) = (line for line in status if line.startswith(f"{what}:"))
     return int(line.split()[1]) * 1024
 
 
 def name_limit(failure: str, limit: int | None) -> str:
-    """Return the text of a failure, adding the memory limit if it may be the cause."""
+    """Return a failure's text, with the memory limit added if it may be the cause."""
     if limit is None or not HOLDS:
         return failure
     if _REFUSALS.search(failure):

@@ -21,7 +21,7 @@ from convexfs.errors import InputError
 
 @contextmanager
 def open_executor(spec: str | None) -> Iterator[Executor | None]:
-    """Open the executor of this name; return None for local workers.
+    """Open the executor that `spec` names for this block; yield None for local workers.
 
     ``local``; ``dask://host:port`` of a running scheduler; ``mpi``, in a program started
     as ``mpiexec -n N python -m mpi4py.futures ...``; ``package.module:factory``, a function
@@ -61,7 +61,7 @@ def _open(spec: str, ends: ExitStack) -> Executor:
 
 
 def _log_only(*families: str) -> None:
-    """Send log records of some packages only to the run's log, not to standard error."""
+    """Remove the handlers of some packages' loggers, so that only the run's log gets records."""
     known = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in families]
     for logger in map(logging.getLogger, {*known, *families}):
         for handler in tuple(logger.handlers):
@@ -72,7 +72,7 @@ def _log_only(*families: str) -> None:
 
 
 def _made_by(spec: str) -> Executor:
-    """Call the factory ``package.module:factory``, found in the current folder too."""
+    """Return the executor that ``package.module:factory`` makes; raise InputError if it fails."""
     home, _, name = spec.partition(":")
     sys.path.insert(0, os.getcwd())
     try:
@@ -109,7 +109,7 @@ class _InChildren(Executor):
 
 
 def _in_a_child(fn: Callable[..., Any], work: Callable[..., Any], task: Any) -> bytes:
-    """Call ``fn(work, task)`` in a separate process; return its result or how it ended."""
+    """Call ``fn(work, task)`` in a child process; return the packed attempt, even if it dies."""
     # Load shared imports here, once; an import error is reported by the task itself.
     with suppress(Exception):
         prepare(task)

@@ -55,16 +55,17 @@ __all__ = ["DIED", "DONE", "ERROR", "TIMEOUT", "Attempt", "Outcome", "pack", "ru
 
 CONTEXT = start_context(os.environ.get("CONVEXFS_START"))
 FORKS = CONTEXT.get_start_method() == "fork"
-#: A task is given up after killing this many workers that had no task before. SIGKILL may also come
-#: from other users or from a machine short of memory, so more of those are allowed.
+#: A task is given up after this many workers died on it as their first task: by any cause but
+#: SIGKILL, or by SIGKILL. SIGKILL may also come from other users or a lack of memory, so more of
+#: those are allowed.
 FATAL_DEATHS, FATAL_KILLS = 2, 5
-#: How many workers in a row may fail to start, and how many seconds each may take.
+#: The run ends if this many workers in a row fail to start, or one takes more seconds than this.
 FALSE_STARTS, START_SECONDS = 10, 120.0
-#: Tasks that an executor holds at a time: enough for a cluster, few enough for memory.
+#: Tasks submitted to an executor at a time: enough for a cluster, few enough for memory.
 IN_FLIGHT = 256
 #: Message of a worker that has prepared a task and begins it; no pickle starts like this.
 BEGUN = b"begun"
-#: A larger number of workers is certainly a typing error.
+#: Largest number of workers; more must be a typing error.
 MOST_JOBS = 10_000
 #: Header of every message: the number of its job, and the pid of the sender.
 _HEADER = struct.Struct("<QQ")
@@ -85,7 +86,7 @@ def run(
     setup: Callable[[], None] | None = None,
     prepare: Callable[[T], object] | None = None,
 ) -> Generator[Outcome[T], None, None]:
-    """Run ``work`` on every task; yield outcomes as they arrive.
+    """Run ``work`` on every task in worker processes; yield an Outcome each, as they finish.
 
     Closing the generator, or an exception inside it, ends all workers.
 
@@ -124,7 +125,7 @@ def run(
 
 
 def runs_here(jobs: int, executor: object, time_limit: object, memory_limit: object) -> bool:
-    """Return whether :func:`run` runs the tasks in this process."""
+    """Return whether :func:`run` runs the tasks in this process, without workers."""
     return jobs == 1 and executor is None and time_limit is None and memory_limit is None
 
 
@@ -136,7 +137,7 @@ def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, Non
 
 
 def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any, prepare: Any):
-    """Run a worker: send a greeting, then answer each task until the pipe is closed."""
+    """Run in a worker: report the setup, then do each task received until the pipe closes."""
     for ignored in _IGNORED:
         signal.signal(ignored, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -148,7 +149,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
     def reply(number: int, message: bytes) -> None:
         pipe.send_bytes(_HEADER.pack(number, os.getpid()) + message)
 
-    # The parent has ended, so nobody reads the message.
+    # If the parent has ended, nobody reads the message.
     with one_thread(), suppress(EOFError, ConnectionError):
         hello, _ = attempt(setup or bool)
         reply(_HELLO, pickle.dumps(hello.failure))
@@ -165,7 +166,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
 
 @dataclass
 class _Job:
-    """A task in progress: its number, its attempts, and how many fresh workers it killed."""
+    """A task in progress: its number, its attempts, and how many fresh workers died on it."""
 
     number: int
     task: Any
@@ -186,9 +187,9 @@ class _Job:
         return Outcome(self.task, status, value, attempt.failure, tuple(self.attempts))
 
 
-#: Signal that ends a worker after its task has exceeded its own time limit.
+#: A worker that ends by this signal counts as timed out: its task set itself an alarm.
 ALARM = "SIGALRM"
-#: Signals meant for the parent process: Ctrl-C, and a scheduler's warning.
+#: Signals that workers ignore, because the parent handles them: Ctrl-C, a scheduler's warning.
 _IGNORED = [signal.SIGINT, *([signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else [])]
 
 
@@ -214,7 +215,7 @@ class _Worker:
         self.prepares = recipe[-1] is not None
 
     def take(self, job: _Job) -> None:
-        """Send a job; it counts as begun unless the worker is already dead."""
+        """Send a job to the worker; it counts as begun unless the worker is dead."""
         self.job, self.began, self.deadline = job, None, float("inf")
         parcel = pickle.dumps(job.task)
         with suppress(OSError):
@@ -222,13 +223,13 @@ class _Worker:
             self.begin(limit=None if self.prepares else job.limit)
 
     def begin(self, limit: float | None) -> None:
-        """Record the start of the job and its deadline."""
+        """Record the start time of the job, and its deadline `limit` seconds later."""
         self.began = time.time()
         if limit is not None:
             self.deadline = time.monotonic() + limit
 
     def cut_short(self, ended: str, failure: str) -> Attempt:
-        """Describe an attempt whose worker sent no readable answer."""
+        """Return the Attempt of a job whose worker died, was late or sent an unreadable result."""
         began = self.began or time.time()
         seconds = time.time() - began
         return Attempt(utc(began), seconds, None, self.pid, HOST, ended, failure)
@@ -261,7 +262,7 @@ class _Worker:
 
 
 class _Crew:
-    """The local workers, and the queue of jobs."""
+    """All local workers and the jobs still to do."""
 
     def __init__(self, jobs: Iterator[_Job], size: int, recipe: tuple):
         self._jobs, self._size, self._recipe = jobs, size, recipe
@@ -293,7 +294,7 @@ class _Crew:
             self._workers.append(_Worker(self._recipe, self._workers + self._resting, job))
 
     def _hear(self, worker: _Worker, ready: bool) -> Outcome | None:
-        """Handle a worker's message or time-out."""
+        """Handle a worker's message or time-out; return the Outcome if its job ended, or None."""
         if not ready:
             late, alive = worker.deadline < time.monotonic(), worker.process.is_alive()
             # A worker that has just ended may have answered before.
@@ -324,7 +325,7 @@ class _Crew:
         return outcome
 
     def _replace(self, worker: _Worker, late: bool = False) -> Outcome | None:
-        """Replace a dead or late worker by a new one, which starts with the interrupted job."""
+        """End a dead or late worker; start a new one, on the same job unless it is given up."""
         self._workers.remove(worker)
         if late:
             worker.process.kill()
@@ -388,5 +389,5 @@ def _submit_all(
 
 
 def _lost(ended: str, failure: str) -> Attempt:
-    """Describe an attempt that an executor lost."""
+    """Return the Attempt of a task whose result an executor lost."""
     return Attempt(utc(time.time()), 0.0, None, None, HOST, ended, failure)

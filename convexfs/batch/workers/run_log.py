@@ -34,16 +34,16 @@ from convexfs.errors import RunError
 log = logging.getLogger(__name__)
 
 FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
-#: Longest text of a record in characters, so that it fits into one datagram.
+#: Longest text of a log record in characters, so that it fits into one datagram.
 LONGEST = 40_000
 DATAGRAM_BYTES = 5 * LONGEST
-#: Whether this system has sockets without an address.
+#: Whether this system has Unix sockets, which need no address.
 SOCKETS = hasattr(socket, "AF_UNIX")
 
 
 @contextmanager
 def run_log(path: str | Path, level: int = logging.INFO) -> Iterator[Callable[[], None] | None]:
-    """Append all log records and warnings of this process and its workers to one file.
+    """Append log records and warnings of this process and its workers to a file in this block.
 
     All of it is in the file when the context ends, and the loggers are as they were.
 
@@ -92,13 +92,13 @@ def _queue(
 
 
 def _send_to(records: Any, level: int) -> None:
-    """Send the log records of a worker that was not forked to the run's file."""
+    """Send this worker's log records to the queue `records` from now on."""
     _attach(_Sender(records), level, ExitStack())
     logging.captureWarnings(True)
 
 
 def _plain(record: logging.LogRecord) -> logging.LogRecord:
-    """Keep only what the file shows, as text: the rest may be large or not picklable."""
+    """Return a copy of a record that can be pickled: the fields the file shows, text cut."""
     fields = ("name", "levelno", "levelname", "process", "created", "msecs")
     plain = not (record.exc_info or record.exc_text or record.stack_info)
     text = record.getMessage() if plain else logging.Formatter().format(record)
@@ -108,7 +108,7 @@ def _plain(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
-    """Attach the handler to the root logger and to cvxpy's during the block."""
+    """Add the handler to the root logger and, replacing others, to cvxpy's, until `ends` closes."""
     root, cvxpy = logging.getLogger(), logging.getLogger("__cvxpy__")
     for console in tuple(cvxpy.handlers):
         cvxpy.removeHandler(console)
@@ -122,7 +122,7 @@ def _attach(handler: logging.Handler, level: int, ends: ExitStack) -> None:
 
 
 class LogLines(io.TextIOBase):
-    """A standard output that logs every line; tasks may close it and print on."""
+    """A text stream that logs every line written; close() does nothing."""
 
     encoding = "utf-8"
 
@@ -149,7 +149,7 @@ class LogLines(io.TextIOBase):
 
 
 class _LogBytes(io.RawIOBase):
-    """The binary buffer below :class:`LogLines`."""
+    """Byte stream ``buffer`` of LogLines: what is written to it is logged as text."""
 
     def __init__(self, lines: LogLines):
         self._lines = lines
@@ -173,7 +173,7 @@ class _LogFile(logging.FileHandler):
     """Log file that ignores write errors: the store reports a full disk."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Ignore the error: the screen belongs to the progress of the run."""
+        """Print nothing: the screen belongs to the progress of the run."""
 
     def emit(self, record: logging.LogRecord) -> None:
         # The thread that reads the queue also calls this.
@@ -186,7 +186,7 @@ class _LogFile(logging.FileHandler):
 
 
 class _RunHandler(MultiProcessingHandler):
-    """The handler of multiprocessing-logging, over a queue that survives killed writers."""
+    """Handler that sends workers' records to the main process by datagrams, and writes there."""
 
     def __init__(self, file: logging.Handler):
         self._datagrams, self._owner = _Datagrams(), os.getpid()
@@ -212,14 +212,14 @@ class _RunHandler(MultiProcessingHandler):
 
 
 class _Sender(QueueHandler):
-    """Put records into a queue, formatted so that the reader only writes them."""
+    """Queue handler that puts records as plain text, so that they can be pickled."""
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         return _plain(record)
 
 
 class _Datagrams:
-    """The part of a queue's interface that the handler uses."""
+    """Queue of log records over a socket pair, with the methods that the handler uses."""
 
     def __init__(self):
         self._inlet, self._outlet = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -28,13 +28,14 @@ from convexfs.certification.rigorous.rounding import (
 
 #: Larger corrections are not tested for whether the multipliers surely stay in their cones.
 LARGEST_ETA = 0.45
-#: Matrices larger than this get an estimate of their lowest eigenvalue instead of an eigensolver.
+#: For larger matrices the lowest eigenvalue is estimated by inverse iteration.
 ITERATED = 100
 #: Largest side of matrices solved by least squares when the normal equations are singular.
 LARGEST_DENSE = 1500
-#: Systems larger than this are solved iteratively.
+#: Systems with more columns are solved by LSQR, and prove nothing.
 LARGEST_NORMAL = 1500
-#: Columns with up to this many entries, or with semidefinite cones, are stored as dense arrays.
+#: A's columns are stored densely if they have up to this many entries (first), or this many if
+#: semidefinite cones fill them (second).
 LARGEST_ARRAY, LARGEST_FILLED = 30_000, 1_000_000
 #: Multipliers of equations below this share of their natural size are rounding errors.
 NOISE = 1e-14
@@ -44,7 +45,7 @@ SPEED = 2e10
 
 @dataclass(frozen=True)
 class Goal:
-    """A requested bound: at least `target`, with corrections that cost at most about `budget`.
+    """The bound that a proof needs: `target`; corrections may cost up to about `budget`.
 
     `natural` are sizes of multipliers, row by row; see :func:`natural_multipliers`. A bound that
     holds for costs changed by `rounding` of their terms is enough. Corrections that take longer
@@ -70,7 +71,7 @@ class Goal:
 
 
 class Metric:
-    """The matrix G: block-diagonal, but congruences V -> L V L' for semidefinite cones."""
+    """Matrix G of allowed multiplier changes Gv: block-diagonal; V -> L V L' for psd cones."""
 
     def __init__(self, form: StandardForm, y: np.ndarray, natural: np.ndarray, ball: bool):
         self.blocks: list[tuple[Block, np.ndarray]] = []
@@ -145,7 +146,7 @@ class Metric:
 def _with_parts(
     product: Any, parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 ) -> np.ndarray | sp.csc_array:
-    """Return a sparse product with the rows of dense parts filled in."""
+    """Return `product` with dense parts, given as (values, rows, columns), filled in."""
     if not sp.issparse(product):
         for values, rows, columns in parts:
             product[np.ix_(rows, columns)] = values
@@ -163,7 +164,7 @@ def _dense(matrix: Any) -> np.ndarray:
 
 
 def _over(matrix: Any, units: np.ndarray) -> Any:
-    """Divide each column of a matrix by its unit."""
+    """Divide each column of a matrix by its entry of `units`."""
     return (
         sp.csc_array(matrix @ sp.diags_array(1.0 / units))
         if sp.issparse(matrix)
@@ -172,19 +173,19 @@ def _over(matrix: Any, units: np.ndarray) -> Any:
 
 
 def _counts(matrix: Any) -> np.ndarray:
-    """Return the number of entries of each column."""
+    """Return the number of nonzero entries of each column of a dense or sparse matrix."""
     return matrix.count_nonzero(axis=0) if sp.issparse(matrix) else (matrix != 0).sum(axis=0)
 
 
 def _squares(matrix: Any) -> np.ndarray:
-    """Return the squared norms of the columns."""
+    """Return the squared norms of the columns of a dense or sparse matrix."""
     if not sp.issparse(matrix):
         return np.einsum("ij,ij->j", matrix, matrix)
     return np.asarray(matrix.multiply(matrix).sum(axis=0)).ravel()
 
 
 class CorrectionSystem:
-    """Linear system for multipliers that change the reduced costs of chosen columns."""
+    """Linear system for the change of multipliers that corrects reduced costs of chosen columns."""
 
     def __init__(self, goal: Goal, at: Lagrangian, index: np.ndarray, ball: bool):
         self.goal, self.at, self.index = goal, at, index
@@ -210,7 +211,7 @@ class CorrectionSystem:
         self.unsafe, self.lacking = np.empty(0, dtype=int), np.empty(0)
 
     def _columns(self, index: np.ndarray) -> Any:
-        """Return columns of A, as an array if they are few or if G fills them anyway."""
+        """Return columns of A, dense if they are few or if G fills them, else sparse."""
         columns = sp.csc_array(self.goal.form.A)[:, index]
         most = LARGEST_FILLED if any(self.metric.congruences) else LARGEST_ARRAY
         small = columns.shape[0] * columns.shape[1] <= most
@@ -218,11 +219,11 @@ class CorrectionSystem:
 
     @cached_property
     def normal(self) -> np.ndarray:
-        """The normal matrix N, scaled to a diagonal of 1."""
+        """The normal matrix N = A_F' G G' A_F, scaled to a diagonal of 1 (cached)."""
         return _dense(self.scaled.T @ self.scaled)
 
     def proven(self) -> Iterator[float]:
-        """Yield the bound of an exact correction if one provably exists."""
+        """Yield the dual bound of an exact correction if one provably exists, else nothing."""
         if not 0 < self.index.size <= LARGEST_NORMAL:
             return
         residuals = np.abs(self.at.reduced[self.index]) + self.at.error[self.index]
@@ -237,7 +238,7 @@ class CorrectionSystem:
 
     @cached_property
     def sigma(self) -> float | None:
-        """Return a proven lower bound on the eigenvalues of the scaled N."""
+        """Return a proven lower bound on the eigenvalues of `normal`; None if none is proven."""
         side = len(self.normal)
         if side == 0:
             return 1.0
@@ -250,7 +251,7 @@ class CorrectionSystem:
         return sigma if is_surely_semidefinite(self.normal, sigma + error) else None
 
     def _bound(self, eta: float) -> float:
-        """Return the dual bound of y + Gv for the worst v of norm at most eta."""
+        """Return the dual bound that holds for y + Gv with every v of norm at most eta."""
         form, at = self.goal.form, self.at
         slack, error = matrix_products(form.A, at.w, form.b)
         error = error + 1e-13 * np.abs(slack)
@@ -276,7 +277,7 @@ class CorrectionSystem:
         return total(at.centre - paid, loss)
 
     def _least_change(self, wanted: np.ndarray) -> np.ndarray | None:
-        """Return the least-norm v with A_F'Gv = wanted, in floating point."""
+        """Return the least-norm v with A_F'Gv = wanted, in floating point; None if that fails."""
         wanted = wanted[self.used] / self.norms[self.used]
         if wanted.size > LARGEST_NORMAL:
             return lsqr(self.scaled.T, wanted, atol=1e-15, btol=1e-15, iter_lim=1000)[0]
@@ -296,7 +297,7 @@ class CorrectionSystem:
         return self.scaled @ x
 
     def moved(self, aims: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return y and w corrected so that reduced costs are near `aims`; None if that fails."""
+        """Return (y, w) corrected so that reduced costs are near `aims`; None if that fails."""
         change = self._least_change(self.at.reduced[self.index] - aims)
         if change is None or not np.isfinite(change).all():
             return None
@@ -313,7 +314,7 @@ class CorrectionSystem:
 
 
 def lowest_eigenvalue(matrix: np.ndarray) -> float:
-    """Estimate the lowest eigenvalue; -1 if it is not positive."""
+    """Estimate the lowest eigenvalue of a symmetric matrix; -1 if it has no Cholesky factor."""
     side = len(matrix)
     if not np.isfinite(matrix).all():
         return -1.0

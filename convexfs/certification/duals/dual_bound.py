@@ -21,7 +21,7 @@ from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON, dot, matrix_products
 
-#: Multipliers above this multiple of their natural size do not enlarge the terms of reduced costs.
+#: In the terms of reduced costs, multipliers count up to this multiple of their natural size only.
 LARGEST_MULTIPLIER = 1e3
 #: Number of points whose costs are cached.
 REMEMBERED = 8
@@ -29,7 +29,7 @@ REMEMBERED = 8
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound of the objective, without its constant, and where it holds.
+    """A lower bound of the objective without its constant, and the multipliers that prove it.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Lagrangian:
-    """The dual bound that y proves at w, and how much each column lowers it.
+    """The lower bound that multipliers y prove by the tangent at w, split into columns.
 
     `reduced` are the reduced costs, `error` bounds their errors, `loss` is what each column
     adds to `centre`, mostly negative. `forgiven` is the bound if reduced costs of columns without
@@ -74,7 +74,7 @@ class Lagrangian:
 
 
 def lagrangian(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Box) -> Lagrangian:
-    """Return the bound of multipliers `y`, which must be in the dual cone, at `w`."""
+    """Return the lower bound that `y`, which must be in the dual cone, proves at point `w`."""
     reduced, error = reduced_costs(form, y, w)
     centre = _centre(form, y, w)
     loss = column_losses(reduced, error, w, box)
@@ -89,7 +89,7 @@ def lagrangian(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Box) -> La
 def _rounding(
     form: StandardForm, y: np.ndarray, w: np.ndarray, off: np.ndarray, beyond: np.ndarray
 ) -> float:
-    """Return the largest deviation `off` of reduced costs, relative to their own terms.
+    """Return the largest error `off` of a reduced cost in the mask `beyond`, over its terms.
 
     Multipliers far beyond their natural size may cancel, and would excuse any reduced cost.
     """
@@ -116,7 +116,7 @@ def reduced_costs(
 
 
 def cost_at(form: StandardForm, w: np.ndarray) -> tuple[float, float]:
-    """Return the objective without its constant, and a bound on the rounding error."""
+    """Return the objective at w without its constant, and a bound on its rounding error; cached."""
     costs = _costs(form)
     key = w.tobytes()
     if key not in costs:
@@ -128,7 +128,7 @@ def cost_at(form: StandardForm, w: np.ndarray) -> tuple[float, float]:
 
 @once
 def _costs(form: StandardForm) -> dict[bytes, tuple[float, float]]:
-    """Return the cache of costs of recent points, keyed by the bytes of the point."""
+    """Return the form's cache of costs: a dict by the bytes of the point."""
     return {}
 
 
@@ -143,7 +143,7 @@ def _cost_at(form: StandardForm, w: np.ndarray) -> tuple[float, float]:
 
 
 def _centre(form: StandardForm, y: np.ndarray, w: np.ndarray) -> float:
-    """Return f(w) - s'y, rounded down."""
+    """Return f(w) - s'y rounded down, where s = Aw + b are the slacks."""
     cost, cost_error = cost_at(form, w)
     slack, slack_error = matrix_products(form.A, w, form.b)
     gap, gap_error = dot(slack, y)
@@ -153,7 +153,7 @@ def _centre(form: StandardForm, y: np.ndarray, w: np.ndarray) -> float:
 
 
 def column_losses(reduced: np.ndarray, error: np.ndarray, w: np.ndarray, box: Box) -> np.ndarray:
-    """Return the minimum of r_j (z_j - w_j) over the box and over all r within their errors."""
+    """Return, per column, the least r_j (z_j - w_j) over z in the box and r within its error."""
     with np.errstate(all="ignore"):
         ends = [
             np.where(cost == 0, 0.0, cost * side)
@@ -166,7 +166,7 @@ def column_losses(reduced: np.ndarray, error: np.ndarray, w: np.ndarray, box: Bo
 
 
 def total(centre: float, loss: np.ndarray) -> float:
-    """Add the centre and the column losses, rounded down."""
+    """Return the centre plus all column losses, rounded down; -inf if not finite."""
     lost = float(loss.sum())
     if not np.isfinite(lost) or not np.isfinite(centre):
         return -np.inf
@@ -174,7 +174,7 @@ def total(centre: float, loss: np.ndarray) -> float:
 
 
 def without_bound_rows(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Box) -> np.ndarray:
-    """Set multipliers of bound rows x_j >= l_j to 0 where the reduced cost then has a safe sign.
+    """Return y with 0 for bounds x_j >= l_j (or <=) where the reduced cost gets a safe sign.
 
     An interior-point solution has such multipliers strictly positive: reduced costs are then
     safely positive and cost only the multiplier times the slack.
@@ -192,7 +192,7 @@ def without_bound_rows(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Bo
 
 
 def radius_of(at: Lagrangian, target: float, box: Box) -> float:
-    """Return the radius around w within which unbounded columns must lie for the target to hold."""
+    """Return how far unbounded columns may lie from w for the bound to reach `target`."""
     free = ~np.isfinite(at.loss)
     room = total(at.centre, np.where(free, 0.0, at.loss)) - target
     rate = float((np.abs(at.reduced) + at.error)[free].sum())

@@ -34,7 +34,7 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON
 
-#: Largest number of floating-point corrections.
+#: Largest number of times that multipliers are corrected in floating point.
 STEPS = 6
 #: Largest number of columns whose reduced costs are corrected.
 MOST_COLUMNS = 6_000
@@ -49,7 +49,7 @@ SILENT = 1e-6
 def corrected_bound(
     goal: Goal, y: np.ndarray, w: np.ndarray, room: float = 0.0
 ) -> tuple[Bound, Lagrangian]:
-    """Return the best bound that y or corrections of it prove, and the last Lagrangian.
+    """Return the best bound that y, corrected up to STEPS times, proves, and the last Lagrangian.
 
     The search ends when the target is reached.
     """
@@ -105,7 +105,7 @@ def _corrected(goal: Goal, at: Lagrangian, aims: "_Aims") -> tuple[Bound, Lagran
 
 
 class _Aims:
-    """The target values of the reduced costs in a correction.
+    """Target values of the reduced costs of chosen columns: 0, or a margin of the safe sign.
 
     Columns without any bound must have exactly 0. Columns with one bound need the sign that it
     allows: they get a margin from 0 that a proof may use up, or shall have 0 too.
@@ -121,11 +121,11 @@ class _Aims:
         self.chosen, self.needed = np.zeros(size, dtype=bool), np.zeros(size)
 
     def include(self, at: Lagrangian) -> None:
-        """Add the columns whose reduced costs lower the bound too much."""
+        """Choose also the columns whose reduced costs lower the bound too much."""
         self.chosen |= ~np.isfinite(at.loss) | (at.loss < -self.goal.budget / at.loss.size)
 
     def need(self, proof: CorrectionSystem) -> None:
-        """Record the margins that the last proof needed."""
+        """Choose also the columns that the last proof left unbounded, with a sufficient margin."""
         self.chosen[proof.unsafe] = True
         self.needed[proof.unsafe] = np.maximum(self.needed[proof.unsafe], 4 * proof.lacking)
 
@@ -138,7 +138,7 @@ class _Aims:
         return np.flatnonzero(self.chosen & self.free)
 
     def values(self, at: Lagrangian) -> np.ndarray:
-        """Return the aims of the chosen columns."""
+        """Return the target reduced costs of the chosen columns."""
         form, box, index = self.goal.form, self.goal.box, self.index
         bound = np.where(self.sign > 0, box.lower, box.upper)[index]
         distance = np.abs(at.w[index] - np.where(np.isfinite(bound), bound, at.w[index]))
@@ -153,7 +153,7 @@ def _better(best: Bound, value: float, y: np.ndarray, by: str) -> Bound:
 
 
 def _absorbed(goal: Goal, at: Lagrangian) -> Lagrangian:
-    """Return the better of two bounds: with, and without, the multipliers of variable bounds."""
+    """Return the better of two bounds: with and without multipliers of bounds on variables."""
     if not goal.form.single_rows[0].size:
         return at
     y = without_bound_rows(goal.form, at.y, at.w, goal.box)
@@ -163,7 +163,7 @@ def _absorbed(goal: Goal, at: Lagrangian) -> Lagrangian:
 
 
 def _silenced(goal: Goal, at: Lagrangian) -> Lagrangian:
-    """Set small multipliers of inequalities to 0 if they alone give a column a bad reduced cost.
+    """Return the bound with small multipliers of inequalities set to 0 where they do harm.
 
     An interior-point solution leaves them where a row is inactive, and they should be 0.
     """
@@ -196,9 +196,7 @@ def relaxed_bound(
     scale: float,
     seconds: float,
 ) -> Bound | None:
-    """Bound the cone program by a linear program with cone cuts from `y`.
-
-    Return None if it has no optimum.
+    """Bound a cone program by a linear program with cone cuts from `y`; None if that fails.
 
     See :class:`~convexfs.certification.duals.correction_system.Goal` for `target` and `spent`.
     """

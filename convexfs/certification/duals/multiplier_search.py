@@ -29,9 +29,9 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.records import ConePoint
 
-#: Shares of the tolerance to spend on moving multipliers inside their cones.
+#: Fractions of the tolerance that may be lost by moving multipliers inside their cones.
 INTERIOR_SHARES = (0.3, 0.03)
-#: Linear programs with more entries try an interior-point method before simplex.
+#: Linear programs with more entries try Clarabel before HiGHS.
 LARGE = 100_000
 
 
@@ -52,7 +52,7 @@ class Candidate:
 
 @dataclass
 class MultiplierSearch:
-    """Generator of candidate multipliers for a program.
+    """Search for candidate multipliers of a program by HiGHS and Clarabel.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class MultiplierSearch:
     _found: Found | None = field(default=None, init=False)
 
     def candidates(self) -> Iterator[Candidate]:
-        """Yield candidates, cheap and likely ones first."""
+        """Yield candidate points with multipliers, cheap and likely ones first."""
         if self.form.P is None and not self.form.curved.any():
             if self.form.A.nnz <= LARGE:
                 yield from self._simplex()
@@ -127,7 +127,7 @@ class MultiplierSearch:
             yield from self._linearised(found.z)
 
     def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
-        """Yield multipliers of the linear program that minimises the gradient at z."""
+        """Yield multipliers of the linear program whose costs are the objective's gradient at z."""
         program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
         inside = (
             np.maximum(program.lower, self.box.lower),
@@ -142,7 +142,7 @@ class MultiplierSearch:
                 return
 
     def _inside_cones(self) -> Iterator[Candidate]:
-        """Yield multipliers inside their cones, at the cost of a share of the tolerance."""
+        """Yield multipliers inside their cones, whose bound is lower by a part of the tolerance."""
         found = self._found
         if found is None:
             return
@@ -174,7 +174,7 @@ def _lift(
         units = form.together(units_at(form, z, scale).rows)
         lift = np.where(form.curved, lift, budget / number / np.maximum(slack, 1e-2 * units))
     lift = np.where(form.equalities, 0.0, lift) * inside
-    # A column in bound rows only has reduced cost 0 in every solution if it has no cost.
+    # A column that occurs only in its bounds and has no cost needs multipliers of 0.
     counts = np.diff(form.A.indptr)
     entries = form.A.tocoo()
     shared = np.zeros(form.q.size, dtype=bool)
@@ -191,7 +191,7 @@ TRIED = 2
 
 
 def of_cone_point(form: StandardForm, point: ConePoint) -> Iterator[np.ndarray]:
-    """Yield the solver's multipliers if it was given this cone program.
+    """Yield a solver's multipliers in the rows of `form`, if it solved this cone program.
 
     Solvers that take quadratic objectives as cones are given another program.
     """

@@ -14,7 +14,7 @@ from convexfs.certification.exact.linear_program import (
 )
 from convexfs.certification.program.standard_form import StandardForm
 
-#: Multipliers below one of these shares of the largest are set to 0.
+#: Multipliers below this share of the largest are set to 0; the shares are tried in turn.
 SUPPORTS = (1e-9, 1e-7, 1e-11)
 #: Sums below this share of their terms count as 0.
 CANCELLED = 1e-8
@@ -92,7 +92,7 @@ def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any])
 
 
 def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
-    """Return whether an exact basis proves that every point violates some row."""
+    """Return whether an exact optimal basis proves that every point violates some row."""
     program = LinearProgram(softened(form))
     if not program.cheap:
         return False
@@ -106,7 +106,7 @@ def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
 
 
 def softened(form: StandardForm) -> StandardForm:
-    """Return the program that minimises the total violation of all rows except bounds."""
+    """Return the linear program that minimises the total violation of all rows but bounds."""
     program = LinearProgram(form)
     rows, m, n = program.rows, form.b.size, form.q.size
     equal = rows[program.equal]

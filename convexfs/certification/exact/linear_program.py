@@ -32,7 +32,7 @@ LOWER, BASIC, UPPER = 0, 1, 2
 
 @dataclass(frozen=True)
 class BasicSolution:
-    """A solution of HiGHS: `z` and the multipliers `y` of the form's rows, and its basis.
+    """A result of HiGHS: point `z`, multipliers `y` of the form's rows, and the basis.
 
     `ray` are multipliers that prove infeasibility, if HiGHS returned any.
     """
@@ -93,7 +93,7 @@ class LinearProgram:
 
     @property
     def cheap(self) -> bool:
-        """Whether exact arithmetic is likely to be cheap."""
+        """Return whether A has few enough entries for exact arithmetic to be cheap."""
         return self.A.nnz <= MOST_ENTRIES
 
     def solve(
@@ -105,7 +105,7 @@ class LinearProgram:
         presolve: bool = True,
         seconds: float = 60.0,
     ) -> BasicSolution:
-        """Minimise q'z within `box`, with columns measured in `units`."""
+        """Minimise q'z (default: the form's) by HiGHS within `box`, columns scaled by `units`."""
         q = self.form.q if q is None else q
         lower, upper = (self.lower, self.upper) if box is None else box
         units = np.ones(q.size) if units is None else units
@@ -156,7 +156,7 @@ class LinearProgram:
     def exact_optimum(
         self, basis: BasicSolution, costs: list[Any] | None = None, primal: bool = True
     ) -> ExactOptimum:
-        """Return the exact objectives of a basis whose primal and dual points are exactly feasible.
+        """Return a basis's objectives in rationals; None where its point is not exactly feasible.
 
         `costs` are the exact costs if they are no doubles.
         """
@@ -177,7 +177,7 @@ class LinearProgram:
         return ExactOptimum(dual, fraction(value), np.array([float(fraction(each)) for each in z]))
 
     def _dual_value(self, active: np.ndarray, y: list[Any], costs: list[Any]) -> Fraction | None:
-        """Return the dual objective of exact multipliers; None if one has the wrong sign."""
+        """Return the dual objective of exact multipliers; None if one is dual infeasible."""
         value, reduced = fmpq(0), list(costs)
         for row, multiplier in zip(active, y, strict=True):
             if multiplier == 0:
@@ -258,7 +258,7 @@ class Session:
 def highs_model(
     costs: np.ndarray, A: Any, b: np.ndarray, equal: np.ndarray, bounds: tuple[Any, Any]
 ) -> Any:
-    """Return ``Ax + b >= 0``, equal to 0 where rows are `equal`, as HiGHS takes it; A is CSC."""
+    """Return the HiGHS model with rows ``Ax + b >= 0``, ``== 0`` where `equal`; A is CSC."""
     program: Any = highspy.HighsLp()
     program.num_col_, program.num_row_ = costs.size, b.size
     program.col_cost_ = costs
@@ -337,7 +337,7 @@ def solve_exactly(matrix: Any, sides: list[Any]) -> list[Any] | None:
 
 
 def _in_order(matched: Any, label: np.ndarray, number: int) -> list[int]:
-    """Return the blocks in solution order: each after the blocks whose unknowns it uses."""
+    """Return block numbers in solution order: each after the blocks whose unknowns it uses."""
     entries = sp.coo_array(matched)
     needs: dict[int, set[int]] = {each: set() for each in range(number)}
     for own, other in zip(label[entries.row], label[entries.col], strict=True):
@@ -347,7 +347,7 @@ def _in_order(matched: Any, label: np.ndarray, number: int) -> list[int]:
 
 
 def _solve_block(matched: Any, sides: list[Any], rows: list[int], x: list[Any]) -> bool:
-    """Solve one block for its unknowns; return False if it is singular."""
+    """Solve one block, writing its unknowns into x; return False if it is singular."""
     place = {row: k for k, row in enumerate(rows)}
     size = len(rows)
     block, known = [fmpq(0)] * (size * size), []
@@ -376,7 +376,7 @@ def _solve_block(matched: Any, sides: list[Any], rows: list[int], x: list[Any]) 
 def lagrangian_costs(
     form: StandardForm, y: np.ndarray, z: np.ndarray
 ) -> tuple[list[Any], Fraction]:
-    """Return exact costs and constant of the Lagrangian's tangent at z."""
+    """Return rational costs, one per column, and constant of the Lagrangian's tangent at z."""
     costs, constant = rationals(form.q), fmpq(0)
     for row in np.flatnonzero(y):
         multiplier = _rational(y[row])

@@ -25,7 +25,7 @@ from convexfs.certification.program.cones import Equality, NonNegative, SecondOr
 from convexfs.certification.program.exponential_and_power import Exponential, Power
 from convexfs.errors import InputError
 
-#: Names of cvxpy's constraint classes in this package.
+#: Name of the cone kind of each of cvxpy's constraint classes.
 _KINDS = {
     Zero: Equality.kind, NonNeg: NonNegative.kind, SOC: SecondOrder.kind, PSD: Semidefinite.kind,
     SvecPSD: Semidefinite.kind, ExpCone: Exponential.kind, PowCone3D: Power.kind,
@@ -35,7 +35,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a cone program that lie in one kind of cone."""
+    """A slice of rows of a cone program, and the kind of cone they lie in."""
 
     kind: str
     rows: slice
@@ -43,7 +43,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class ConeProgram:
-    """``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u`` in numpy.
+    """Arrays of ``minimise 1/2 x'Px + q'x + d subject to Ax + b in K, l <= x <= u``.
 
     P is None where the objective is linear; a problem to be maximised is minimised here
     with the opposite sign. `columns` are the first column and the count of every variable;
@@ -71,7 +71,7 @@ class ConeProgram:
 
     @classmethod
     def of(cls, problem: cp.Problem, solver: str) -> "ConeProgram":
-        """Compile `problem` as cvxpy does for `solver`."""
+        """Compile `problem` as cvxpy does for `solver`; raise InputError if that cannot take it."""
         try:
             chain = resolve_and_build_chain(problem, solver)
         except SolverError as error:
@@ -83,7 +83,7 @@ class ConeProgram:
 
     @classmethod
     def verified(cls, problem: cp.Problem) -> "ConeProgram":
-        """Compile `problem` by the fixed chain; parametrised problems are compiled once."""
+        """Compile `problem` for verification, the same for all solvers; DPP problems only once."""
         compiled = _COMPILED.get(problem)
         if compiled is None:
             compiled = _applied(problem, verification_chain(problem))
@@ -93,7 +93,7 @@ class ConeProgram:
 
     @classmethod
     def _filled(cls, problem: cp.Problem, program: Any, solver: str) -> "ConeProgram":
-        """Return the program with the current values of the parameters."""
+        """Return the ConeProgram of a compiled `program` at the parameters' current values."""
         for reduction in program.reductions:
             # Complex and structured parameters are replaced by others, whose values must be set
             # first.
@@ -129,7 +129,7 @@ class ConeProgram:
 
 
 class _Verified(CLARABEL):
-    """Target of the fixed chain: Clarabel's cones and row order, bounds as rows.
+    """Solver class that cvxpy compiles for in verification: Clarabel's cones, bounds as rows.
 
     Integers are marked only.
     """
@@ -140,19 +140,19 @@ class _Verified(CLARABEL):
 
 
 def verification_chain(problem: cp.Problem) -> Any:
-    """Return the fixed chain of cvxpy's reductions that verification compiles by."""
+    """Return cvxpy's reduction chain for verification, the same whatever solver is used."""
     return _build_solving_chain(problem, _Verified())
 
 
 #: Reductions of cvxpy that replace parameters.
 _WITH_PARAMETERS = (Complex2Real, CvxAttr2Constr)
 
-#: Compiled programs of parametrised problems.
+#: Cache of the compiled programs of DPP problems with parameters.
 _COMPILED: WeakKeyDictionary[cp.Problem, Any] = WeakKeyDictionary()
 
 
 def _applied(problem: cp.Problem, chain: Any) -> Any:
-    """Apply all reductions except the last, which arranges the rows for the solver."""
+    """Return the problem compiled by all reductions but the last, which is solver-specific."""
     reductions = chain.reductions[:-1]
     program, _ = Chain(reductions=reductions).apply(problem)
     program.reductions = [each for each in reductions if isinstance(each, _WITH_PARAMETERS)]
@@ -163,7 +163,7 @@ def _applied(problem: cp.Problem, chain: Any) -> Any:
         if isinstance(each, Complex2Real) and each.canon_methods is not None
         for stated, parts in each.canon_methods._variables.items()
     }
-    # Variables with attributes are replaced by variables of their free entries.
+    # cvxpy replaces a variable with attributes, such as symmetric, by one of its free entries.
     program.replaced = {
         stated.id: own.id
         for each in reductions
@@ -181,7 +181,7 @@ def _rows(constraints: list[Any]) -> Iterator[Rows]:
 
 
 def _bounds(program: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper bounds of the variables; boolean variables get 0 and 1."""
+    """Return lower and upper bounds of all columns; boolean ones are within 0 and 1."""
     lower, upper = program.lower_bounds, program.upper_bounds
     lower = np.full(size, -np.inf) if lower is None else np.array(lower, dtype=float).ravel()
     upper = np.full(size, np.inf) if upper is None else np.array(upper, dtype=float).ravel()

@@ -13,12 +13,12 @@ import numpy as np
 from convexfs.certification.rigorous.rounding import EPSILON, is_surely_semidefinite
 
 SQRT2 = np.sqrt(2.0)
-#: Larger cones only get ball-shaped corrections: other metrics are dense matrices.
+#: Second-order cones with more rows only get ball-shaped corrections: others need dense matrices.
 LARGEST_DENSE = 64
 
 
 class Cone(Protocol):
-    """One cone: its name, its number of rows, and the operations that proofs need."""
+    """Protocol of a cone: its name, its number of rows, and the operations that proofs need."""
 
     kind: str
     curved: bool
@@ -29,7 +29,7 @@ class Cone(Protocol):
         ...
 
     def outside(self, values: np.ndarray) -> np.ndarray:
-        """Bound the distance of each row of `values` from the cone."""
+        """Return an upper bound of each row's distance from the cone, 0 inside."""
         ...
 
     def inside(self, values: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ class Cone(Protocol):
         ...
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Return row scales near `sizes` that map the cone to itself."""
+        """Return positive row scales, similar to `sizes`, by which the cone maps to itself."""
         ...
 
     def interior(self) -> np.ndarray:
@@ -86,12 +86,12 @@ class Block:
 
 
 def largest_of_each(sizes: np.ndarray) -> np.ndarray:
-    """Return the largest size of each cone, once per row."""
+    """Return `sizes` (one row per cone) with all entries of a row set to its maximum."""
     return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape)
 
 
 class _Flat:
-    """Methods that all cones of a single row share."""
+    """Base of the cones of one row: equalities and inequalities."""
 
     size = 1
     curved = False
@@ -243,7 +243,7 @@ class Semidefinite:
         return all(map(is_surely_semidefinite, self.matrices(values), shifts))
 
     def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
-        """Drop negative eigenvalues, every row and column in the unit of its diagonal."""
+        """Drop negative eigenvalues after scaling the diagonal to 1; add `room` to the diagonal."""
         matrices = self.matrices(values)
         if not room and all(map(is_surely_semidefinite, matrices)):
             return values
@@ -266,7 +266,7 @@ class Semidefinite:
         return self.triangles(moved)
 
     def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
-        """Return Cholesky factors L, which act by L V L'; 0 where a value is not finite."""
+        """Return Cholesky factors L, which act by L V L' (0 if not psd); diagonals if `ball`."""
         finite = np.isfinite(values).all(axis=1, keepdims=True)
         matrices = self.matrices(np.where(finite, values, 0.0))
         traces = np.einsum("kii->k", matrices)
@@ -295,7 +295,7 @@ class Semidefinite:
         )
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Multiply row and column i of the matrix by the root of its diagonal's size."""
+        """Return scales of entries ij: geometric means of the sizes of entries ii and jj."""
         i, j = np.tril_indices(self.side)
         roots = np.sqrt(sizes[:, i == j])
         return roots[:, i] * roots[:, j]
@@ -304,13 +304,13 @@ class Semidefinite:
         return self.triangles(np.eye(self.side)[None])[0]
 
     def matrices(self, values: np.ndarray) -> np.ndarray:
-        """Unpack triangles into symmetric matrices."""
+        """Unpack scaled triangles, one per row, into symmetric matrices."""
         i, j = np.tril_indices(self.side)  # row-major lower is column-major upper
         matrices = np.empty((len(values), self.side, self.side))
         matrices[:, i, j] = matrices[:, j, i] = values / np.where(i == j, 1.0, SQRT2)
         return matrices
 
     def triangles(self, matrices: np.ndarray) -> np.ndarray:
-        """Pack symmetric matrices into triangles; other matrices are symmetrised first."""
+        """Pack matrices, symmetrised, into triangles; off-diagonal entries times sqrt(2)."""
         i, j = np.tril_indices(self.side)
         return 0.5 * (matrices[:, i, j] + matrices[:, j, i]) * np.where(i == j, 1.0, SQRT2)

@@ -6,16 +6,16 @@ import numpy as np
 
 from convexfs.certification.program.cones import largest_of_each
 
-#: Relative room for errors of exp, log and powers.
+#: Bound on the relative error of exp, log and powers.
 FUNCTIONS = 1e-13
-#: Absolute room for values that underflow.
+#: Absolute error allowed for values that underflow.
 UNDERFLOW = 1e-300
 #: Least eigenvalue at which a matrix with unit diagonal surely has a Cholesky factor.
 LEAST_EIGENVALUE = 1e-14
 
 
 def _inverse_root_factors(hessians: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """Return factors G with G G' the inverse of each Hessian; 0 outside."""
+    """Return G with G G' the inverse of each Hessian; 0 where `inside` is False or it fails."""
     factors = np.zeros_like(hessians)
     with np.errstate(all="ignore"):
         units = np.sqrt(np.einsum("kii->ki", hessians))
@@ -37,7 +37,7 @@ def _norms(rows: np.ndarray) -> np.ndarray:
 
 
 def _ball(eta: float, *terms: tuple[np.ndarray | float, np.ndarray]) -> np.ndarray:
-    """Bound the size of a sum of coefficients times G v for norm(v) <= eta.
+    """Bound |sum of coefficient * G v| for norm(v) <= eta, per row, with rounding errors.
 
     Terms may cancel, so that errors of rounding are relative to each of them.
     """
@@ -55,7 +55,7 @@ class Exponential:
     curved = True
 
     def outside(self, values: np.ndarray) -> np.ndarray:
-        """Return how far x must fall or z must rise.
+        """Return the least of: fall of x, rise of z, or distance to the face y = 0 (0 inside).
 
         Or the distance to the face y = 0, x <= 0, z >= 0.
         """
@@ -67,7 +67,7 @@ class Exponential:
         return np.fmin.reduce(np.maximum([by_x, by_z, to_face], 0.0))
 
     def inside(self, values: np.ndarray) -> np.ndarray:
-        """Lower x or raise z, whichever needs less."""
+        """Move rows into the cone: lower x or raise z, whichever changes less."""
         x, y, z = values[:, 0], np.maximum(values[:, 1], 0.0), np.maximum(values[:, 2], 0.0)
         with np.errstate(all="ignore"):
             most_x = np.where(y > 0, y * np.log(z / y), np.minimum(x, 0.0))
@@ -116,7 +116,9 @@ class Exponential:
         return _inverse_root_factors(hessians, inside)
 
     def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        """Check the ellipsoid by a Taylor expansion: no box around it would fit into the cone.
+        """Return whether values + G v, for norm(v) <= eta, surely lies in the dual cone.
+
+        A Taylor expansion bounds the ellipsoid: no box around it would fit into the cone.
 
         With r = -u / w and s = v / w the cone is s + h(r) >= 0, where h(r) = r (1 - log r) has
         the second derivative -1 / r.
@@ -142,7 +144,7 @@ class Exponential:
         return largest_of_each(sizes)
 
     def interior(self) -> np.ndarray:
-        # The central ray of the cone and its dual.
+        # This point lies on the central ray of the cone and its dual.
         return np.array([-1.051383945322714, 0.556409619469370, 1.258967884768947])
 
 
@@ -174,7 +176,7 @@ class Power:
         return bool(np.all(u >= 0) and np.all(product * (1.0 - FUNCTIONS) >= z))
 
     def into_dual(self, values: np.ndarray, free: np.ndarray, room: float) -> np.ndarray:
-        """Raise a free u, or lower abs(w), to w <= the product of (u / exponents) ** exponents."""
+        """Raise a free u or shrink w until abs(w) <= product of (u / exponents) ** exponents."""
         u, w = np.maximum(values[:, :-1], 0.0), values[:, -1]
         exponents = np.array(self.exponents)
         for k in np.flatnonzero(free[0, :-1] & ~free[0, -1])[:1]:
@@ -206,7 +208,9 @@ class Power:
         return _inverse_root_factors(hessians - bend / gap[:, None, None], inside)
 
     def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        """Check the ellipsoid by a Taylor expansion: no box around it would fit into the cone.
+        """Return whether values + G v, for norm(v) <= eta, surely lies in the dual cone.
+
+        A Taylor expansion bounds the ellipsoid: no box around it would fit into the cone.
 
         If u changes by the shares m + (1 + m) k, where the mean of k is 0, the product changes by
         the factor 1 + m, and by at least 1 - K, where K is the mean of k^2 / 2 (1 - abs(k)).
@@ -230,7 +234,7 @@ class Power:
         return bool(np.all(inside))
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Scale every u by its size, and z by the resulting change of the product."""
+        """Return the sizes of u as scales, and for z the product of these to the exponents."""
         product = np.prod(sizes[:, :-1] ** self.exponents, axis=1)
         return np.column_stack([sizes[:, :-1], product])
 

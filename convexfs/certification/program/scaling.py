@@ -13,11 +13,11 @@ from scipy.sparse.csgraph import connected_components
 from convexfs.certification.program.standard_form import StandardForm, once, reduce_rows
 from convexfs.certification.rigorous.implied_bounds import Box
 
-#: Entries below this share of their row's largest count as rounding errors.
+#: Entries of A below this share of the largest in their row count as rounding errors.
 NOISE = 1e-13
-#: Right-hand sides below this share of most others may be rounding errors.
+#: Right-hand sides below this share of a typical one (the 90 % quantile) may be rounding errors.
 TINY = 1e-11
-#: Numbers of this size stand for infinity in some files.
+#: Right-hand sides of this size stand for infinity in some files.
 INFINITE = 1e18
 #: Number of rounds in which rows and columns without data take their units from each other.
 SWEEPS = 4
@@ -25,7 +25,7 @@ SWEEPS = 4
 
 @dataclass(frozen=True)
 class Units:
-    """Size of each row's terms, and the largest change of each column that no row notices."""
+    """Natural unit of each row (the size of its terms) and of each column (a typical change)."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -34,7 +34,7 @@ class Units:
 def units_at(
     form: StandardForm, z: np.ndarray, cost: float = 0.0, *, lenient: bool = False
 ) -> Units:
-    """Return the units of `form` at z; `cost` is the objective there, 0 if unknown.
+    """Return natural units of rows and columns at z; `cost` is the objective, 0 if unknown.
 
     A row with data (b not 0) measures itself: |b| + |A||z|, the rows of a cone together. One
     without, such as x >= 0, takes the unit of its variables. A column's is its own size or,
@@ -66,21 +66,21 @@ def units_at(
 def _spread(
     form: StandardForm, rows: np.ndarray, priced: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fill in unknown (infinite) units of rows from columns, and of columns from rows."""
-    telling, unknown = _telling(form), ~np.isfinite(rows)
+    """Return units of rows and columns; unknown (infinite) ones of rows follow from columns."""
+    significant, unknown = _significant_entries(form), ~np.isfinite(rows)
     columns = priced
     for _ in range(SWEEPS):
-        columns = np.maximum(np.minimum(_least_change(telling, rows), priced), values)
+        columns = np.maximum(np.minimum(_least_change(significant, rows), priced), values)
         if not unknown.any():
             break
-        grown = form.together(_largest_term(telling, columns))
+        grown = form.together(_largest_term(significant, columns))
         rows = np.where(unknown, np.minimum(rows, np.where(grown > 0, grown, np.inf)), rows)
     return rows, columns
 
 
 @once
 def _curvature_units(form: StandardForm) -> np.ndarray:
-    """Return the change at which curvature exceeds slope, for columns without data; else infinity.
+    """Return the change of columns at which curvature exceeds slope; infinity if a row has data.
 
     All columns that depend on each other may grow by one common factor.
     """
@@ -104,12 +104,12 @@ def _curvature_units(form: StandardForm) -> np.ndarray:
 
 @once
 def data_units(form: StandardForm) -> Units:
-    """Return the units that follow from the data alone, without a point."""
+    """Return the units of rows and columns at the point 0, where they depend on data alone."""
     return units_at(form, np.zeros(form.q.size))
 
 
 def _data_sizes(form: StandardForm) -> np.ndarray:
-    """Return right-hand sides divided by their rows' largest entries."""
+    """Return absolute right-hand sides divided by the largest entries of their rows."""
     largest = form.largest_entries
     return np.divide(np.abs(form.b), largest, out=np.abs(form.b), where=largest > 0)
 
@@ -130,8 +130,8 @@ def _is_clear_data(form: StandardForm) -> np.ndarray:
 
 
 @once
-def _telling(form: StandardForm) -> tuple[Any, Any]:
-    """Return the sizes of all entries that are not rounding errors, by row and by column."""
+def _significant_entries(form: StandardForm) -> tuple[Any, Any]:
+    """Return abs(A) without entries that are rounding errors, and its transpose."""
     noise = form.sizes.data <= NOISE * form.largest_entries[form.entry_rows]
     if not noise.any():
         return form.sizes, form.transposed_sizes
@@ -141,22 +141,22 @@ def _telling(form: StandardForm) -> tuple[Any, Any]:
     return entries, sp.csr_array(entries.T)
 
 
-def _least_change(telling: tuple[Any, Any], rows: np.ndarray) -> np.ndarray:
-    """Return, for each column, the least change whose term is as large as one of its rows."""
-    entries = telling[1]
+def _least_change(significant: tuple[Any, Any], rows: np.ndarray) -> np.ndarray:
+    """Return, per column, the least change that makes a term as large as its row's unit."""
+    entries = significant[1]
     return reduce_rows(entries, rows[entries.indices] / entries.data, np.minimum, np.inf)
 
 
-def _largest_term(telling: tuple[Any, Any], columns: np.ndarray) -> np.ndarray:
-    """Return the largest term of each row among columns whose unit is known."""
-    entries = telling[0]
+def _largest_term(significant: tuple[Any, Any], columns: np.ndarray) -> np.ndarray:
+    """Return each row's largest term: entry times the unit of its column, if that is known."""
+    entries = significant[0]
     sizes = columns[entries.indices]
     terms = np.where(np.isfinite(sizes), entries.data * sizes, 0.0)
     return reduce_rows(entries, terms, np.maximum, 0.0)
 
 
 def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
-    """Return the least cost of any column at its unit, given by the data or by implied bounds.
+    """Return the least cost of a column that changes by its unit, or to an implied bound.
 
     A bound of 1e15, or a row with tiny coefficients, gives a column a huge unit, of which no
     proof may take a share: so the least of all counts.
@@ -164,7 +164,7 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
     q = np.abs(form.q)
     bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
     rows, own = data_units(form).rows, np.abs(form.b) > 0
-    entries = _telling(form)[1]
+    entries = _significant_entries(form)[1]
     least = np.where(own, rows, np.inf)[entries.indices] / entries.data
     units = reduce_rows(entries, least, np.minimum, np.inf)
     units = np.where(np.isfinite(units), units, data_units(form).columns)
@@ -180,7 +180,7 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
 
 @once
 def unit_of_objective(form: StandardForm) -> float:
-    """Return a scale for objectives near 0: the smallest cost of a term at the units of the data.
+    """Return a scale for objectives near 0: the least cost of a group of columns at their units.
 
     Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
     largest counts, and of the sums the least, so that no penalty sets the scale.
@@ -203,7 +203,7 @@ def unit_of_objective(form: StandardForm) -> float:
 
 
 def _curved_cones(form: StandardForm) -> np.ndarray:
-    """Return, for each column, the first row of a curved cone that it occurs in, else -1."""
+    """Return, per column, the first row of a curved cone that contains it, else -1."""
     found = np.full(form.q.size, -1)
     if form.curved.any():
         curved = form.curved[form.entry_rows]
@@ -211,16 +211,17 @@ def _curved_cones(form: StandardForm) -> np.ndarray:
     return found
 
 
-#: Costs below tol times this share of the data's unit count as 0 and are divided by the unit.
+#: Costs below tol times this share of the objective's unit count as 0; gaps are then relative to
+#: the unit.
 NIL = 1e-3
-#: Costs below this share of the data's unit are refuted relative to that unit only.
+#: Costs below this share of the objective's unit are refuted only relative to that unit.
 NEAR_ZERO = 1e-5
 #: The scale of an objective is at least this share of its constant terms.
 OFFSET = 1e-8
 
 
 def proof_scale(terms: float, unit: float, tol: float) -> float:
-    """Return the scale of an objective: the size of its terms, or `unit` if they are nearly 0.
+    """Return `terms`, the size of an objective's terms, or a share NIL of `unit` if nearly 0.
 
     `unit` is the cost of the data's own units, of which a cost of 0 may miss a small share.
     """
@@ -228,7 +229,7 @@ def proof_scale(terms: float, unit: float, tol: float) -> float:
 
 
 def size_of_terms(form: StandardForm, z: np.ndarray, box: Box, cost: float) -> float:
-    """Return the size of the objective's non-constant terms at z."""
+    """Return the size of the objective's largest term at z, leaving out fixed columns."""
     size = np.where(box.bounded, np.maximum(box.magnitude, 1e-300), 0.0)
     fixed = box.bounded & (np.where(box.bounded, box.upper - box.lower, np.inf) <= 1e-9 * size)
     fixed &= _has_stated_value(form)
@@ -242,7 +243,7 @@ def size_of_terms(form: StandardForm, z: np.ndarray, box: Box, cost: float) -> f
 
 @once
 def _has_stated_value(form: StandardForm) -> np.ndarray:
-    """Return a mask of columns fixed by an equation or two bounds: constants of the user.
+    """Return a mask of columns that an equation, or two bounds, of this column alone fix.
 
     Columns that only all rows together fix are found by solvers to their accuracy alone.
     """

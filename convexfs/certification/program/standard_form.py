@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 
 
 def once(function: Callable[["StandardForm"], Value]) -> Callable[["StandardForm"], Value]:
-    """Cache a function of a form: compute it once for each form."""
+    """Decorate a function of a StandardForm: store its result on the form, to compute it once."""
 
     @wraps(function)
     def remembered(form: "StandardForm") -> Value:
@@ -46,7 +46,7 @@ def once(function: Callable[["StandardForm"], Value]) -> Callable[["StandardForm
 
 @dataclass(frozen=True)
 class StandardForm:
-    """``minimise 1/2 z'Pz + q'z + d subject to Az + b in K``, cone by cone.
+    """The program ``minimise 1/2 z'Pz + q'z + d subject to Az + b in K``, rows sorted by cone.
 
     `columns` are the columns of each of the problem's own variables, by its id; `names` those
     of all variables by name; `parts` the variables that hold parts of complex ones, by id.
@@ -67,7 +67,7 @@ class StandardForm:
 
     @classmethod
     def of(cls, problem: cp.Problem) -> "StandardForm":
-        """Compile `problem` by the fixed chain, and sort its rows by cone."""
+        """Compile `problem` for verification, with bounds as rows, and sort the rows by cone."""
         program = ConeProgram.verified(problem)
         constraints = tuple(each for each in program.constraints if each.size)
         cones, layout = _ordered(constraints, UPPER, program.memory)
@@ -99,7 +99,7 @@ class StandardForm:
         )
 
     def multipliers(self, y: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield multipliers converted from cvxpy's row order to this one, if their number fits.
+        """Yield `y` converted from cvxpy's row order to this one, in each possible layout.
 
         Solvers differ in which triangle of a semidefinite matrix they have. Rows of bounds that
         a solver takes apart come first or last, with multipliers of 0: reduced costs replace them.
@@ -128,7 +128,7 @@ class StandardForm:
 
     @cached_property
     def entry_rows(self) -> np.ndarray:
-        """The row index of each entry of A."""
+        """Row index of each stored entry of A."""
         return np.repeat(np.arange(self.b.size), np.diff(self.A.indptr))
 
     @cached_property
@@ -138,7 +138,7 @@ class StandardForm:
 
     @cached_property
     def sizes(self) -> Any:
-        """The absolute values of A."""
+        """Sparse matrix of the absolute values of A."""
         A = self.A
         return sp.csr_array((np.abs(A.data), A.indices, A.indptr), shape=A.shape)
 
@@ -152,12 +152,12 @@ class StandardForm:
 
     @cached_property
     def gradients(self) -> Any:
-        """A' and P side by side."""
+        """The matrix ``[A', P]``."""
         return sp.csr_array(sp.hstack([self.transposed, self.P]))
 
     @cached_property
     def single_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """The inequalities that hold one column only, and those columns."""
+        """Indices of the inequalities with one column only, and of those columns."""
         single = (np.diff(self.A.indptr) == 1) & ~self.equalities & ~self.curved
         rows = np.flatnonzero(single)
         return rows, self.A.indices[self.A.indptr[rows]]
@@ -185,7 +185,7 @@ class StandardForm:
 
     @cached_property
     def _cones(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first row of every cone, and the cone index of every row."""
+        """Index of the first row of every cone, and for every row the number of its cone."""
         starts = [
             np.arange(each.rows.start, each.rows.stop, each.cone.size) for each in self.blocks
         ]
@@ -196,12 +196,12 @@ class StandardForm:
 
     @property
     def first_rows(self) -> np.ndarray:
-        """The first row of the cone that each row belongs to."""
+        """For each row, the index of the first row of its cone."""
         first, owner = self._cones
         return first[owner]
 
     def with_rows(self, A: Any, b: np.ndarray) -> "StandardForm":
-        """Return the program with the additional rows Az + b >= 0."""
+        """Return the program with inequalities Az + b >= 0 added below its rows."""
         rows = slice(self.b.size, self.b.size + b.size)
         return replace(
             self,
@@ -211,7 +211,7 @@ class StandardForm:
         )
 
     def with_columns(self, A: Any, q: np.ndarray) -> "StandardForm":
-        """Return the program with additional columns of costs q; all other costs become 0."""
+        """Return the program with columns A of cost q added; all other costs become 0."""
         return replace(
             self,
             A=sp.csr_array(sp.hstack([self.A, A])),
@@ -221,7 +221,7 @@ class StandardForm:
         )
 
     def restricted(self, rows: np.ndarray, columns: np.ndarray) -> "StandardForm":
-        """Return the program with only these rows (entire cones) and these columns."""
+        """Return the continuous program of these rows (a mask of entire cones) and columns."""
         blocks, start = [], 0
         for block in self.blocks:
             number = int(rows[block.rows].sum())
@@ -251,14 +251,14 @@ class StandardForm:
         return np.zeros_like(z) if self.P is None else self.P @ z
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
-        """Return row scales near `sizes` that map the cones to themselves."""
+        """Return positive row scales, similar to `sizes`, by which all cones map to themselves."""
         factors = np.empty_like(sizes)
         for block in self.blocks:
             factors[block.rows] = block.cone.scales(block.of(sizes)).ravel()
         return factors
 
     def into_dual(self, y: np.ndarray, room: float = 0.0) -> np.ndarray:
-        """Move multipliers surely into the dual cones; see :meth:`Cone.into_dual`."""
+        """Return y moved surely into the dual cones; see :meth:`Cone.into_dual`."""
         moved = np.empty_like(y)
         for block in self.blocks:
             free = block.of(self.constant)
@@ -266,7 +266,7 @@ class StandardForm:
         return moved
 
     def outside(self, rows: np.ndarray) -> np.ndarray:
-        """Bound the distance from the cones, the same for all rows of one."""
+        """Return, for each row, a bound of the distance of its cone's values from the cone."""
         beyond = np.empty_like(rows)
         for block in self.blocks:
             distances = block.cone.outside(block.of(rows))
@@ -287,7 +287,7 @@ class StandardForm:
 
 
 def reduce_rows(entries: Any, values: np.ndarray, reduce: np.ufunc, none: float) -> np.ndarray:
-    """Reduce the values of a sparse matrix's entries row by row; empty rows give `none`."""
+    """Apply a ufunc as np.maximum to `values` (one per entry), row by row; empty rows: `none`."""
     starts = entries.indptr[:-1]
     filled = np.diff(entries.indptr) > 0
     if filled.all() and starts.size:
@@ -310,7 +310,7 @@ def _own_columns(problem: cp.Problem, program: ConeProgram) -> dict[int, slice]:
 
 
 def _blocks(cones: list[tuple[Cone, int]]) -> Iterator[Block]:
-    """Join adjacent cones of the same kind into blocks."""
+    """Yield blocks of rows: adjacent cones of equal kind and size are joined."""
     start = 0
     for cone, members in groupby(cones, key=lambda each: each[0]):
         rows = cone.size * sum(number for _, number in members)
@@ -318,14 +318,14 @@ def _blocks(cones: list[tuple[Cone, int]]) -> Iterator[Block]:
             yield Block(cone, slice(start, start := start + rows))
 
 
-#: Entries of a semidefinite matrix that are rows: a triangle, column by column, or all of them.
+#: Which entries of a psd matrix are rows: upper or lower triangle, by columns, or all.
 UPPER, LOWER, FULL = TRIANGLES = ("upper", "lower", "full")
 
 
 def _ordered(
     constraints: tuple[Any, ...], triangle: str, memory: dict[str, Any]
 ) -> tuple[list[tuple[Cone, int]], Any]:
-    """Return the cones of all constraints, and the permutation that sorts rows by cone.
+    """Return the cones of all constraints, and the matrix that sorts rows by cone; cached.
 
     The matrix is None where they are in order already.
     """
@@ -343,7 +343,7 @@ def _new_order(constraints: tuple[Any, ...], triangle: str) -> tuple[list[tuple[
 
 
 def _in_order(constraint: Any, triangle: str) -> tuple[list[tuple[Cone, int]], Any]:
-    """Return the cones of one constraint, and the permutation that sorts its rows by cone."""
+    """Return the cones of one constraint, and the matrix that sorts its rows by cone."""
     size = constraint.size
     match constraint:
         case Zero():
@@ -402,7 +402,7 @@ def _upper_order(side: int, triangle: str) -> np.ndarray:
 
 
 def _triangle_of(side: int) -> Any:
-    """Return the matrix that maps a full matrix, column by column, to its upper triangle."""
+    """Return the matrix that maps a full matrix, by columns, to its scaled upper triangle."""
     i, j = np.tril_indices(side)
     entries = np.concatenate([i * side + j, j * side + i])
     weights = np.tile(np.where(i == j, 0.5, 1.0 / SQRT2), 2)

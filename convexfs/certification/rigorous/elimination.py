@@ -15,13 +15,13 @@ import scipy.sparse as sp
 
 from convexfs.certification.program.standard_form import StandardForm
 
-#: A column is substituted in at most this many other rows.
+#: Columns that occur in more than this many rows beside their equation are not substituted.
 MOST_ROWS = 4
-#: The number of entries may grow by this share.
+#: All substitutions together may add at most this share of A's entries.
 GROWTH = 0.5
-#: Entries that may be copied in total, as a multiple of all entries.
+#: Limit on the work: entries that may be copied in total, as a multiple of A's entries.
 WORK = 10
-#: Programs with more entries are not reduced.
+#: In programs with more entries, no column is substituted.
 MOST_ENTRIES = 300_000
 
 
@@ -39,7 +39,7 @@ class Eliminated:
     defined: tuple[tuple[int, dict[int, float], float], ...]
 
     def expanded(self, z: np.ndarray) -> np.ndarray:
-        """Return the full point for a point of the reduced program."""
+        """Return the point of the full program: z, and eliminated columns from their equations."""
         full = np.zeros(self.columns.size + len(self.defined))
         full[self.columns] = z
         for column, entries, offset in reversed(self.defined):
@@ -48,7 +48,7 @@ class Eliminated:
 
 
 def without_defined_columns(form: StandardForm) -> Eliminated:
-    """Substitute columns without bounds by the equations that define them."""
+    """Return the program with equations substituted for columns without bounds, where exact."""
     working = _Rows(form)
     defined = []
     if form.A.nnz <= MOST_ENTRIES:
@@ -64,7 +64,7 @@ def without_defined_columns(form: StandardForm) -> Eliminated:
 
 
 class _Rows:
-    """Sparse rows as dictionaries, for exact substitutions."""
+    """The program's rows as dictionaries {column: entry}, changed by exact substitutions."""
 
     def __init__(self, form: StandardForm):
         A = form.A
@@ -86,7 +86,7 @@ class _Rows:
         self.room, self.work = GROWTH * form.A.nnz, WORK * form.A.nnz
 
     def leave_out_bounds_of_fixed_columns(self) -> None:
-        """Remove rows a x + b >= 0 that follow from an equation x == value."""
+        """Mark bound rows a x + b >= 0 that follow from an equation x == value as removed."""
         fixed = {}
         for row in np.flatnonzero(self.form.equalities).tolist():
             if len(self.rows[row]) == 1 and row not in self.gone:
@@ -112,7 +112,7 @@ class _Rows:
         for used, column in sorted(candidates):
             if not 1 < used <= MOST_ROWS + 1 or (used - 1) * len(entries) > self.room:
                 continue
-            # column = -(b + others) / value
+            # column = -(b + others) / value, where value is 1 or -1.
             sign = -entries[column]
             others = {k: sign * value for k, value in entries.items() if k != column}
             if self._try(row, column, others, sign * self.b[row]):
@@ -122,10 +122,7 @@ class _Rows:
         return None
 
     def _try(self, row: int, column: int, others: dict[int, float], offset: float) -> bool:
-        """Substitute `column` in all rows.
-
-        Return False and change nothing if a coefficient rounds.
-        """
+        """Substitute `column` in all rows; return False, changing nothing, if a number rounds."""
         users = self.users[column] - {row}
         self.work -= sum(len(self.rows[user]) + len(others) for user in users)
         if self.work < 0:

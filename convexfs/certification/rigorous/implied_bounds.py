@@ -26,13 +26,14 @@ from convexfs.certification.program.exponential_and_power import FUNCTIONS, Expo
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.certification.rigorous.rounding import EPSILON
 
-#: Number of propagation rounds, and the least relative shrinkage at which they go on.
+#: Largest number of propagation rounds; they end when no interval shrinks by this share.
 ROUNDS, SHRINKING = 30, 0.1
-#: Outward factor of one multiplication, division or root.
+#: Relative amount by which results of a multiplication, division or root are rounded outward.
 OUTWARD = 8 * EPSILON
 #: Bounds larger than this count as infinite.
 NO_BOUND = 1e100
-#: Integer columns keep an integer that lies outside their bounds by at most this.
+#: Bounds of integer columns are rounded inward after widening by this: an absolute amount, plus
+#: this share of the bound.
 INTEGER_SLACK, INTEGER_SHARE = 1e-9, 1e-12
 #: Side of psd matrices above which their entries are not compared with the diagonal.
 LARGEST_MATRIX = 200
@@ -60,7 +61,7 @@ class Box:
 
 
 class BoundPropagation:
-    """Propagates bounds through `form`, for points that cost at most `cutoff` if one is given.
+    """Narrows bounds of columns by the rows of `form` (and cost <= `cutoff`, if given).
 
     Rows of flat cones are `loosened` by this share of their data's size.
     """
@@ -89,7 +90,7 @@ class BoundPropagation:
         self.bend = _separable_curvature(form) if cutoff is not None else None
 
     def run(self, box: Box | None = None, rounds: int = ROUNDS) -> Box:
-        """Return the bounds implied by those of `box`; without `box`, by the constraints alone."""
+        """Return the bounds that follow from `box` (default: none) and the constraints."""
         box = Box.everything(self.form.q.size) if box is None else box
         with np.errstate(all="ignore"):
             for _ in range(rounds):
@@ -142,7 +143,7 @@ class BoundPropagation:
     def _activities(
         self, least: np.ndarray, most: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return interval bounds of the rows, and the sizes of their finite terms."""
+        """Return lower and upper bounds of the rows' values, and the sums of their finite terms."""
         self.known = np.isfinite(least), np.isfinite(most)
         finite = np.where(self.known[0], least, 0.0), np.where(self.known[1], most, 0.0)
         self.open = self._sums(1.0 * ~self.known[0]), self._sums(1.0 * ~self.known[1])
@@ -163,7 +164,7 @@ class BoundPropagation:
         high: np.ndarray,
         size: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derive bounds of every column from each row it occurs in."""
+        """Return lower and upper bounds of all columns, narrowed by each row they occur in."""
         i, b = self.rows, self.b[self.rows]
         rest = [
             np.where(
@@ -196,7 +197,7 @@ class BoundPropagation:
         return narrowed
 
     def _from_curvature(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Bound columns whose quadratic cost alone would exceed the cutoff."""
+        """Narrow, in place, columns whose (separable) quadratic cost would exceed the cutoff."""
         assert self.bend is not None
         assert self.cutoff is not None
         q, bend = self.form.q, self.bend
@@ -216,13 +217,13 @@ class BoundPropagation:
 
 
 def implied_box(form: StandardForm, cutoff: float | None = None, box: Box | None = None) -> Box:
-    """Return the bounds that `form` implies, for points that cost at most `cutoff` if given."""
+    """Return the bounds of columns that `form` (and cost <= `cutoff`, if given) implies."""
     return BoundPropagation(form, cutoff).run(box)
 
 
 @dataclass(frozen=True)
 class _PropagatedRows:
-    """Rows to propagate: those of the form, the cutoff, and sums of `pairs` that cancel."""
+    """The rows that bounds propagate through: the form's, the objective's, sums of `pairs`."""
 
     A: sp.csr_array
     pairs: np.ndarray
@@ -266,7 +267,7 @@ def _integer_slack(ends: np.ndarray) -> np.ndarray:
 
 
 def _rows_that_cancel(form: StandardForm) -> np.ndarray:
-    """Return pairs of inequalities whose sum contains exactly one column."""
+    """Return index pairs of inequalities in whose sum all columns but one cancel."""
     A, found, known = form.A, [], {}
     counts = np.diff(A.indptr)
     for row in np.flatnonzero((counts > 1) & ~form.curved & ~form.equalities):
@@ -284,7 +285,7 @@ def _rows_that_cancel(form: StandardForm) -> np.ndarray:
 
 
 def _cone_intervals(form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interval of every row that follows from its cone alone."""
+    """Return the lower and the upper limit of each row's value that its cone sets."""
     low, high = np.full(form.b.size, -np.inf), np.full(form.b.size, np.inf)
     for block in form.blocks:
         own = block.of(low)
@@ -324,7 +325,7 @@ def _separable_curvature(form: StandardForm) -> np.ndarray | None:
 
 
 def _apply_cone(block: Block, low: np.ndarray, high: np.ndarray) -> None:
-    """Narrow the intervals of a cone's rows by those of its other rows, in place."""
+    """Narrow the intervals of each row, in place, by those of the other rows of its cone."""
     least, most = block.of(low), block.of(high)
     match block.cone:
         case SecondOrder():

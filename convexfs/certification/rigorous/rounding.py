@@ -11,14 +11,14 @@ EPSILON = 2.0**-52
 _TINY = 1e-270
 #: Sums of terms below this size do not overflow.
 _HUGE = 1e300
-#: Sums of up to this many terms are added one by one.
+#: Sums of up to this many numbers are computed by math.fsum.
 _FEW = 500
 #: Splits a double into two halves of 26 bits (Dekker).
 _SPLITTER = 134217729.0
 
 
 def two_products(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return x * y as an unevaluated sum of a product and its rounding error (Dekker)."""
+    """Return x * y and its rounding error, which add up to the exact product (Dekker)."""
     product = x * y
     x_high, x_low = _halves(x)
     y_high, y_low = _halves(y)
@@ -39,7 +39,7 @@ def _two_sums(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def segment_sums(values: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of each segment of `values`, and a bound of its error.
+    """Return the sum of each segment of `values` (bounds `indptr`), and bounds of the errors.
 
     Leading bits are extracted three times and added without error (Rump, Ogita and Oishi
     2008), so that a sum which cancels to 0 is 0, and the sign of any other is right.

@@ -15,7 +15,7 @@ from convexfs.data.sparse import check_stored, stored_or_dense
 from convexfs.errors import InputError, did_you_mean
 
 _NUMBER = 8
-#: Array names that :func:`convexfs.data.readers.files.from_arrays` expects.
+#: Names of arrays with a fixed meaning in :func:`convexfs.data.readers.files.from_arrays`.
 SYMBOLS = "feature_symbols"
 RESERVED = frozenset({"X", "feature_names", SYMBOLS, "class_names", "split", "ids"})
 #: Codes of an unknown phenotype in .fam files.
@@ -23,7 +23,7 @@ _NO_PHENOTYPE = ("-9", "0", "NA", "")
 
 
 def read_h5ad(path: Path, reading: Reading) -> dict[str, Any]:
-    """Read a file of AnnData as arrays: X or a layer, names, ids, and the columns of obs.
+    """Read an AnnData file into arrays by name: X or a layer, feature names, ids, obs columns.
 
     By the format that AnnData documents, since the package itself is not made for every
     version of pandas.
@@ -46,7 +46,7 @@ def read_h5ad(path: Path, reading: Reading) -> dict[str, Any]:
 
 
 def arrays_of(data: Any, reading: Reading, name: str) -> dict[str, Any]:
-    """Return an AnnData object as arrays by name."""
+    """Return an AnnData object as the arrays by name that read_h5ad would return."""
     _check_layer(reading.layer, list(data.layers), name, data.X is not None)
     X = data.X if reading.layer is None else data.layers[reading.layer]
     if hasattr(X, "toarray"):
@@ -59,7 +59,7 @@ def arrays_of(data: Any, reading: Reading, name: str) -> dict[str, Any]:
 
 
 def _symbols(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the gene symbols among the columns of var, as texts; None if there are none."""
+    """Return {"feature_symbols": texts} if a column of var has gene symbols, else {}."""
     name = symbol_column(columns)
     if name is None:
         return {}
@@ -77,7 +77,7 @@ def write_h5ad(
     columns: Mapping[str, np.ndarray],
     uns: Mapping[str, Any] | None = None,
 ) -> None:
-    """Copy a file of AnnData with further columns in var and entries in uns.
+    """Write a copy of an AnnData file with further columns in var and entries in uns.
 
     Columns hold numbers, truths or texts, entries texts, truths, numbers, structured arrays or
     mappings of these.
@@ -153,7 +153,7 @@ def _check_dense(shape: tuple[int, ...], reading: Reading, name: str) -> None:
 
 
 def _matrix(stored: Any, reading: Reading, name: str) -> Any:
-    """Read a matrix: dense as it is, compressed sparse if allowed, else made dense."""
+    """Read a stored matrix: dense ones as they are, sparse ones sparse if options allow it."""
     if hasattr(stored, "shape"):
         _check_dense(stored.shape, reading, name)
         return stored[()]
@@ -176,7 +176,7 @@ def _index(frame: Any) -> np.ndarray:
 
 
 def _column(stored: Any) -> np.ndarray:
-    """Read a column: an array, a group of codes and categories, or a group of values and mask."""
+    """Read a column of obs or var, decoding categories and masks; missing values are None."""
     if hasattr(stored, "shape"):
         return stored.asstr()[()] if stored.dtype.kind == "O" else stored[()]
     if "codes" in stored:
@@ -190,12 +190,12 @@ def _column(stored: Any) -> np.ndarray:
 
 
 def check_bed(path: Path, limit: ReadLimit) -> None:
-    """Check the memory of PLINK's genotypes: four per byte, each a number once read."""
+    """Raise if PLINK's genotypes would exceed the memory limit: each byte becomes 4 floats."""
     limit.check(4 * path.stat().st_size * _NUMBER, path.name)
 
 
 def read_bed(path: Path, reading: Reading) -> dict[str, Any]:
-    """Read genotypes (0, 1, 2 copies of the first allele) with the phenotype of the .fam file."""
+    """Read genotypes (copies of the first allele) and, unless labels are given, phenotypes."""
     from bed_reader import open_bed
 
     for beside in (path.with_suffix(".bim"), path.with_suffix(".fam")):

@@ -9,17 +9,17 @@ from convexfs.errors import InputError, and_more, check_choice
 
 #: Texts that stand for a missing number: hyphens and dashes.
 _DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
-#: Minus signs and spaces that parsers of numbers reject.
+#: Translation of unusual minus signs and spaces, which parsers of numbers reject.
 _SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ",
                         "\N{NARROW NO-BREAK SPACE}": " "})  # fmt: skip
-#: Number of cells that are inspected before the entire column is parsed.
+#: Number of cells that must look like quantities before the entire column is parsed.
 _LOOKED_AT = 20
-#: How to read a detection limit: as its number, or as a missing value.
+#: Choices of ``--limits``: read <0.5 as the number 0.5, or as a missing value.
 LIMITS = ("value", "missing")
 
 
 def read_cells(frame: Any, reading: Reading) -> Any:
-    """Return a table in which columns are numeric where the reading options allow it.
+    """Convert text columns to numbers if dashes, limits, units and thousands allow it.
 
     Texts that `na` lists are missing values in all columns. Dashes in columns of numbers are
     missing values too; among words they may be signs.
@@ -53,7 +53,7 @@ def read_cells(frame: Any, reading: Reading) -> Any:
 
 
 def numbers_left(frame: Any, reading: Reading) -> Any:
-    """Convert columns to numbers if text occurred only in rows that were left out."""
+    """Convert text columns to numbers where all cells left after dropping rows are numbers."""
     plain, read = number_text(reading), {}
     for name in _text_columns(frame):
         numbers = to_numbers(frame[name].map(plain, na_action="ignore"))
@@ -63,7 +63,7 @@ def numbers_left(frame: Any, reading: Reading) -> Any:
 
 
 def _without_units(frame: Any, reading: Reading) -> Any:
-    """Parse numbers that have the same unit in all cells, or unusual minus signs."""
+    """Convert columns in which all numbers have the same unit, or unusual minus signs."""
     plain, read = number_text(reading), {}
     others = {reading.target, reading.id, *reading.aside}
     for name in [own for own in _text_columns(frame) if own not in others]:
@@ -88,7 +88,7 @@ def _without_units(frame: Any, reading: Reading) -> Any:
 
 
 def number_text(reading: Reading) -> Callable[[Any], str]:
-    """Return a function that converts a cell to text that Python parses as a number."""
+    """Return a function from a cell to text that float() reads: decimal commas become points."""
     commas = reading.decimal == "," or "numbers have decimal commas" in reading.told
     return (lambda cell: str(cell).replace(",", ".")) if commas else str
 
@@ -104,7 +104,7 @@ def _check(reading: Reading) -> None:
 
 
 def _number_reader(reading: Reading) -> Callable[[str], str]:
-    """Return a function that rewrites a cell as a number, including limits and thousands."""
+    """Return a function that turns a cell into number text, without limit sign and thousands."""
     plain, mark = number_text(reading), reading.thousands
 
     def read(text: str) -> str:
@@ -118,7 +118,7 @@ def _number_reader(reading: Reading) -> Callable[[str], str]:
 
 
 def _without_listed(frame: Any, reading: Reading) -> Any:
-    """Replace the texts or numbers that the user lists by missing values."""
+    """Replace the texts or numbers in the option `na` by missing values."""
     import pandas as pd
 
     if not reading.na:

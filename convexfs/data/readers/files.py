@@ -27,12 +27,12 @@ from convexfs.data.readers.transposed import with_metadata
 from convexfs.data.sparse import stored_or_dense
 from convexfs.errors import InputError, did_you_mean
 
-#: Surrogates (code points 0xD800 to 0xDFFF): halves of UTF-16 characters.
+#: Surrogates are the code points 0xD800 to 0xDFFF, all with this quotient by 0x800.
 _SURROGATES = 0xD800 // 0x800
 
 
 def read_file(path: str | Path, reading: Reading | None = None, name: str | None = None) -> Dataset:
-    """Read one data file, whose suffix determines the format.
+    """Read one data file as a Dataset; the suffix determines the format.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def read_file(path: str | Path, reading: Reading | None = None, name: str | None
 
 
 def read_content(path: Path, reading: Reading, name: str) -> Any:
-    """Read the content of a file: a DataFrame, or arrays by name."""
+    """Read a file as a DataFrame (tables) or a dict of arrays (other formats)."""
     suffix = file_suffix(path)
     if suffix is None:
         raise InputError(
@@ -70,7 +70,7 @@ def read_content(path: Path, reading: Reading, name: str) -> Any:
 
 
 def file_suffix(path: str | Path) -> str | None:
-    """Return the suffix of a file if it names a supported format, else None."""
+    """Return the suffix of a path if it names a supported format, such as ".csv.gz", else None."""
     lowered = Path(path).name.lower()
     return next((suffix for suffix in _READERS if lowered.endswith(suffix)), None)
 
@@ -111,7 +111,7 @@ def _content(path: Path, suffix: str, name: str, reading: Reading) -> Any:
 
 
 def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Dataset:
-    """Make a data set from a matrix X, labels and, if given, names, split and ids."""
+    """Make a Dataset of arrays by name: X, the target and, if given, names, split and ids."""
     if reading.id is not None or (
         reading.transpose and not isinstance(arrays, matrix_market.TransposedArrays)
     ):
@@ -161,7 +161,7 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
 def _labelled(
     arrays: Mapping[str, Any], reading: Reading, name: str
 ) -> tuple[Mapping[str, Any], Reading]:
-    """Join labels from another file; return the arrays of the samples that have one."""
+    """Join labels from another file; return arrays of labelled samples, and the new options."""
     named = "ids" in arrays
     if "X" not in arrays or not (named or isinstance(arrays, matrix_market.TransposedArrays)):
         raise InputError(f"{name} names no samples, so no labels can be joined; leave --labels out")
@@ -176,7 +176,7 @@ def _labelled(
 
 
 def _check_text_arrays(arrays: Mapping[str, Any]) -> None:
-    """Raise for text that would fail later in Python or pandas, because numpy accepts any bytes."""
+    """Raise ValueError for texts that are no valid Unicode, because numpy accepts any bytes."""
     for key, values in arrays.items():
         if values.dtype.kind == "U" and values.size:
             codes = np.ravel(values).astype(values.dtype.newbyteorder("=")).view(np.uint32)
@@ -185,14 +185,14 @@ def _check_text_arrays(arrays: Mapping[str, Any]) -> None:
 
 
 def _listed(names: np.ndarray | None) -> Any:
-    """Return names as a flat list, whatever the shape they were saved in."""
+    """Return names as a flat array, whatever the shape they were saved in; None stays None."""
     return None if names is None else np.ravel(names)
 
 
 def _read_parquet(path: Path, reading: Reading) -> Any:
     from pyarrow import parquet
 
-    # pandas' message about repeated names is about its internals.
+    # Read by pyarrow and rename columns: pandas' error about repeated names is hard to understand.
     with parquet.ParquetFile(path) as file:
         table = file.read()
     if len(set(table.column_names)) < table.num_columns:

@@ -15,14 +15,14 @@ from convexfs.errors import InputError
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
 _NAMED_AT_MOST = 5
-#: Usual names of id columns.
+#: Usual names, in lower case, of columns with sample ids.
 ID_NAMES = frozenset({"id", "ids", "sample", "sample_id", "sampleid", "sample id", "patient",
                       "patient_id", "subject", "subject_id", "barcode", "iid"})  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Labels of samples, read from another file.
+    """Labels from another file: a mask of the samples that have one, and the labels.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Joined:
 def join_labels(
     ids: Sequence[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
 ) -> Joined:
-    """Join labels to samples by id; report samples and labels without a partner.
+    """Return the labels of samples by id; note samples and labels without a partner.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def join_labels(
 
 
 def _file_stems(names: Iterable[str], known: set[str]) -> list[str | None]:
-    """Match file names to known ids without folders and suffixes; None if there is no match.
+    """Return, per name, the known id it has without folder and suffixes; None if there is none.
 
     >>> _file_stems(["/data/S01.sorted.bam", "S02"], {"S01"})
     ['S01', None]
@@ -104,7 +104,7 @@ def _file_stems(names: Iterable[str], known: set[str]) -> list[str | None]:
 
 
 def in_order(n_samples: int, reading: Reading, name: str) -> Joined:
-    """Return the labels of samples without ids in file order, one per sample."""
+    """Read one label per sample in file order, for samples without ids; raise if counts differ."""
     path, table, column = _label_table(str(reading.labels), reading)
     columns = [str(each) for each in table.columns]
     target = target_column(columns, column or (columns[0] if len(columns) == 1 else None), path)
@@ -125,7 +125,7 @@ def target_column(
     hint: str = "",
     likely: Sequence[str] = (),
 ) -> str:
-    """Return the target column: the requested one, or one with a usual name.
+    """Return the name of the target column: the requested or the only usual one; else raise.
 
     Where there is none, the error names those that are `likely` to hold classes, and `hint`.
     """
@@ -152,7 +152,7 @@ def _likely_columns(columns: Sequence[str]) -> str:
 
 
 def check_ids(column: Any, called: str, name: str) -> None:
-    """Raise if an id is missing or repeated."""
+    """Raise InputError if an id in the column is missing or repeated."""
     missing, copies = np.flatnonzero(column.isna()), np.flatnonzero(column.duplicated())
     if missing.size:
         raise InputError(f"{name} has no id in '{called}' at data row {missing[0] + 1}; fill it in")
@@ -164,7 +164,7 @@ def check_ids(column: Any, called: str, name: str) -> None:
 
 
 def _label_column(spec: str, own: str, reading: Reading, known: Sequence[str]) -> Any:
-    """Read FILE or FILE:COLUMN as a table by id: classes, then group and batch columns."""
+    """Read FILE or FILE:COLUMN as a table indexed by id: classes first, then metadata columns."""
     path, table, column = _label_table(spec, reading)
     usual = [c for c in table.columns if c == own] + [
         c for c in table.columns if c.lower() in ID_NAMES
@@ -186,7 +186,7 @@ def _label_column(spec: str, own: str, reading: Reading, known: Sequence[str]) -
 
 
 def label_file(spec: str) -> tuple[str, str | None]:
-    """Split FILE or FILE:COLUMN."""
+    """Split FILE or FILE:COLUMN into the path and the column, None if not given."""
     if Path(spec).exists() or ":" not in spec:
         return spec, None
     path, column = spec.rsplit(":", 1)
@@ -194,7 +194,7 @@ def label_file(spec: str) -> tuple[str, str | None]:
 
 
 def _label_table(spec: str, reading: Reading) -> tuple[str, Any, str | None]:
-    """Read FILE or FILE:COLUMN; return the path, the table and the requested column."""
+    """Read FILE or FILE:COLUMN; return path, DataFrame and requested column (or None)."""
     from convexfs.data.readers.files import read_content
 
     path, column = label_file(spec)

@@ -21,7 +21,7 @@ from convexfs.data.readers.memory_limit import ReadLimit, size_text
 from convexfs.errors import InputError
 
 _NUMBER = 8
-#: Memory of the child: a matrix as stored and as converted, and Python with scipy.
+#: Memory limit of the child: this many copies of the allowed size, plus bytes for Python and scipy.
 _COPIES, _OVERHEAD = 2, 10**8
 _CHILD = "from convexfs.data.readers.matlab import send; send()"
 _SPARSE, _STRUCTURE = "sparse matrix", "structure"
@@ -31,7 +31,7 @@ _V73 = "is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
 
 
 def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
-    """Return the arrays of a file by name; sparse matrices and structures are left out.
+    """Return the arrays of a .mat file by name, without sparse matrices and structures.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
 
 
 def read_variables(path: Path, limit: ReadLimit) -> dict[str, Any]:
-    """Return arrays, sparse matrices, and structures as dicts, by name.
+    """Return the variables of a .mat file by name: arrays, sparse matrices, structures as dicts.
 
     Cell arrays and arrays of structures are left out. Errors are those of :func:`read_mat`.
     """
@@ -71,7 +71,7 @@ def read_variables(path: Path, limit: ReadLimit) -> dict[str, Any]:
 
 
 def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return arrays by name, and the types of the variables that are not arrays."""
+    """Read a .mat file in a child process; return arrays, and types of other variables, by name."""
     path.open("rb").close()  # A missing or unreadable file raises the usual error.
     words = [sys.executable, "-P", "-c", _CHILD, os.fspath(path), str(int(limit.bytes))]
     search = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
@@ -100,7 +100,7 @@ def _read_in_child(path: Path, limit: ReadLimit) -> tuple[dict[str, np.ndarray],
 
 
 def send() -> None:
-    """Read the file named on the command line, and write its content to standard output."""
+    """Run in the child: read the file named on the command line, write it to standard output."""
     path, allowed = sys.argv[1], int(sys.argv[2])
     pipe = sys.stdout.buffer
     try:
@@ -116,7 +116,7 @@ def send() -> None:
 
 
 def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """Return a description of the variables, and their arrays in the same order."""
+    """Return names and types of the variables, to be sent as JSON, and their arrays."""
     from scipy.io.matlab import loadmat, whosmat
 
     _hold_memory(allowed)
@@ -140,7 +140,7 @@ def _read(path: str, allowed: int) -> tuple[dict[str, Any], list[np.ndarray]]:
 
 
 def _parts(value: Any, kind: str) -> dict[str, np.ndarray]:
-    """Return the arrays that represent a sparse matrix or a single structure."""
+    """Return the arrays, by name, that make up a sparse matrix or a structure; {} otherwise."""
     if kind == _SPARSE:
         columns = sparse.csc_array(value)
         parts = {part: getattr(columns, part) for part in ("data", "indices", "indptr")}
@@ -152,7 +152,7 @@ def _parts(value: Any, kind: str) -> dict[str, np.ndarray]:
 
 
 def _hold_memory(allowed: int) -> None:
-    """Limit the memory of this process, if the system supports it."""
+    """Limit the memory of this process to what reading `allowed` bytes needs; Linux only."""
     try:
         import resource
 
@@ -176,7 +176,7 @@ def _uncelled(value: Any) -> Any:
 
 
 def _kind(value: Any) -> str | None:
-    """Return the type of a variable that is not an array of numbers or text."""
+    """Return "sparse matrix", "structure" or "cell array"; None for arrays of numbers or text."""
     if sparse.issparse(value):
         return _SPARSE
     if not isinstance(value, np.ndarray) or value.dtype.kind == "V":

@@ -10,25 +10,25 @@ from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading
 from convexfs.data.sparse import stored_or_dense
 
-#: Peak bytes per entry: row, column and value, twice.
+#: Peak bytes per matrix entry: row, column and value, twice.
 _ENTRY = 48
 #: Peak bytes per byte of a name file.
 _TEXT = 4
-#: Usual names of the files with column names (cells) and row names (genes).
+#: Usual names of the files with sample names (cells) and feature names (genes).
 _SAMPLES, _FEATURES = ("barcodes.tsv",), ("features.tsv", "genes.tsv")
 
 
 class TransposedArrays(dict[str, Any]):
-    """Arrays by name, already transposed so that samples are rows."""
+    """Dict of arrays whose X has samples in rows, transposed if the file had them in columns."""
 
 
 def check_market(path: Path, limit: ReadLimit) -> None:
-    """Check the memory of a Matrix Market file by its declared number of entries."""
+    """Raise if a Matrix Market file would exceed the memory limit, by its number of entries."""
     limit.check(_ENTRY * _sizes(path)[2], path.name)
 
 
 def read_market(path: Path, reading: Reading) -> TransposedArrays:
-    """Read a matrix with samples in rows; transpose it if the name files or the user say so."""
+    """Read X, ids and feature names; transpose if option or name files have samples in columns."""
     from scipy.io import mmread
 
     rows, columns, _ = _sizes(path)
@@ -50,7 +50,7 @@ def read_market(path: Path, reading: Reading) -> TransposedArrays:
 
 
 def _sizes(path: Path) -> tuple[int, int, int]:
-    """Return rows, columns and entries, from the first line that is not a comment."""
+    """Return the declared numbers of rows, columns and entries of a Matrix Market file."""
     with open_decompressed(path) as file:
         if not file.readline(200).lower().startswith(b"%%matrixmarket matrix"):
             raise ValueError("it does not begin as a Matrix Market file does")
@@ -65,7 +65,7 @@ def _sizes(path: Path) -> tuple[int, int, int]:
 
 
 def _names(path: Path, called: tuple[str, ...], column: int, limit: ReadLimit) -> Any:
-    """Read names from a file beside the matrix, from this column if it has several."""
+    """Read names from the first file of these names beside the matrix; empty if there is none."""
     for name in called:
         for beside in (path.with_name(name), path.with_name(f"{name}.gz")):
             if beside.is_file():

@@ -17,9 +17,9 @@ import numpy as np
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.errors import InputError
 
-#: Measured peak bytes of the readers: per cell, per column and per byte of text.
+#: Measured peak bytes of reading a table: per cell, per column and per byte of text.
 _CELL, _COLUMN, _TEXT = 32, 1000, 2
-#: scipy makes a Python object for every cell of an arff file.
+#: Peak bytes per cell of an arff file: scipy makes a Python object of each.
 _ARFF_CELL = 100
 _NUMBER = 8
 _BLOCK = 2**22
@@ -27,12 +27,12 @@ _MAT_HEADER = 128
 _MAT_COMPRESSED = 15
 _ORDERS: dict[bytes, Literal["little", "big"]] = {b"IM": "little", b"MI": "big"}
 _GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-#: Largest decompression window; that of `zstd --ultra -22`.
+#: Largest zstandard window in bytes that is accepted; that of `zstd --ultra -22`.
 _WINDOW = 2**27
 
 
 def open_decompressed(path: Path) -> Any:
-    """Open a file for reading, decompressed on the fly."""
+    """Open a file for reading bytes; gzip and zstandard, by first bytes, are decompressed."""
     with path.open("rb") as file:
         magic = file.read(4)
     if magic.startswith(_GZIP):
@@ -50,7 +50,7 @@ def open_decompressed(path: Path) -> Any:
 
 
 def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
-    """Check csv and tsv: cells are rows times header names, however short the rows are."""
+    """Raise if csv or tsv exceeds the memory limit: rows times header names, even in short rows."""
     size = rows = 0
     columns, in_header = 1, True
     for block in _unpacked(path):
@@ -66,17 +66,17 @@ def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
 
 
 def check_arff(path: Path, limit: ReadLimit) -> None:
-    """Check arff, which writes out all cells."""
+    """Raise if an arff file exceeds the memory limit, by its text and number of commas."""
     _check_written(path, limit, b",", _ARFF_CELL)
 
 
 def check_libsvm(path: Path, limit: ReadLimit) -> None:
-    """Check libsvm while it is sparse; its dense width shows once it has been read."""
+    """Raise if a libsvm file exceeds the memory limit as a sparse matrix, by its colons."""
     _check_written(path, limit, b":", _CELL)
 
 
 def check_npz(path: Path, limit: ReadLimit, held: BinaryIO | None = None) -> None:
-    """Check npz by the headers in the archive, given as a path or an open file."""
+    """Raise if an npz (path, or open file `held`) exceeds the memory limit, by array headers."""
     needed = 0
     with zipfile.ZipFile(held or path) as archive:
         for member in archive.infolist():
@@ -86,13 +86,13 @@ def check_npz(path: Path, limit: ReadLimit, held: BinaryIO | None = None) -> Non
 
 
 def check_mat(path: Path, limit: ReadLimit) -> None:
-    """Check mat by the size of its decompressed parts; shapes are checked during reading."""
+    """Raise if a mat file, decompressed, exceeds the memory limit; shapes are checked later."""
     for unpacked in _mat_bytes(path):
         limit.check(unpacked, path.name)
 
 
 def check_parquet(path: Path, limit: ReadLimit) -> None:
-    """Check parquet by the rows, columns and bytes of its metadata."""
+    """Raise if a parquet file exceeds the memory limit, by rows and columns in its metadata."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -104,14 +104,14 @@ def check_parquet(path: Path, limit: ReadLimit) -> None:
 
 
 def check_workbook(path: Path, limit: ReadLimit) -> None:
-    """Check xlsx by the decompressed size of its sheets."""
+    """Raise if an xlsx file exceeds the memory limit, by the size of its decompressed parts."""
     with zipfile.ZipFile(path) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
     limit.check(_TEXT * unpacked, path.name)
 
 
 def check_hdf5(path: Path, limit: ReadLimit) -> None:
-    """Check h5ad by the shapes its arrays declare, as dense numbers."""
+    """Raise if an h5ad file exceeds the memory limit, by the declared shapes of its arrays."""
     import h5py
 
     needed = 0
@@ -141,7 +141,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 
 def _npy_bytes(file: Any) -> int:
-    """Return the bytes of the array behind this header, after conversion of its numbers."""
+    """Read a .npy header; return the array's bytes after conversion to numbers of 8 bytes."""
     version = np.lib.format.read_magic(file)
     readers: dict[tuple[int, int], Callable[..., Any]] = {
         (1, 0): np.lib.format.read_array_header_1_0
@@ -152,7 +152,7 @@ def _npy_bytes(file: Any) -> int:
 
 
 def _mat_bytes(path: Path) -> Iterator[int]:
-    """Yield the running total of bytes while the elements of a version 5 file are decompressed."""
+    """Yield the running total of decompressed bytes of a version 5 .mat file."""
     unpacked = 0
     with path.open("rb") as file:
         order = _ORDERS.get(file.read(_MAT_HEADER)[-2:])

@@ -15,7 +15,7 @@ from pathlib import Path
 from convexfs.errors import InputError, check_number
 
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(?:([KMGT])(I?))?B?\s*", re.IGNORECASE)
-#: Files in which Linux reports the memory limit of a container.
+#: Files in which Linux reports the memory limit of a container (cgroup).
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -25,13 +25,13 @@ _UNKNOWN_MEMORY = 8 * 10**9
 
 @dataclass(frozen=True)
 class ReadLimit:
-    """The bytes that reading may take, and the source of this limit."""
+    """The bytes of memory that reading may take, and where this limit comes from."""
 
     bytes: float
     origin: str
 
     def check(self, needed: float, what: str, cure: str = "keep fewer rows or columns") -> None:
-        """Raise if `what` needs more bytes than allowed."""
+        """Raise InputError if `what` needs more than the allowed bytes; `cure` is the advice."""
         if needed > self.bytes:
             raise InputError(
                 f"{what} would need {size_text(needed)} of memory, more than the "
@@ -40,13 +40,13 @@ class ReadLimit:
             )
 
 
-#: Limit set by :func:`default_limit`; None means half of the memory.
+#: Stack of limits set by :func:`default_limit`; None means half of the memory.
 _DEFAULT: list[str | float | None] = [None]
 
 
 @contextmanager
 def default_limit(asked: str | float | None) -> Iterator[None]:
-    """Set the default limit of readers inside the block."""
+    """Set the memory limit that read_limit returns by default in this block."""
     read_limit(asked)
     _DEFAULT.append(asked)
     try:
@@ -56,7 +56,7 @@ def default_limit(asked: str | float | None) -> Iterator[None]:
 
 
 def read_limit(asked: str | float | None = None) -> ReadLimit:
-    """Return the requested limit, in bytes or such as "4GB"; default: half of the memory."""
+    """Return the limit asked for, in bytes or as "4GB"; by default half of the memory."""
     asked = _DEFAULT[-1] if asked is None else asked
     if asked is None:
         return ReadLimit(machine_memory() / 2, "half of this machine's memory")
@@ -83,7 +83,7 @@ def parse_size(text: str, name: str) -> int:
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory that this process could use at most."""
+    """Return the bytes of physical memory, or of the container's limit if that is smaller."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # sysconf does not exist on Windows.

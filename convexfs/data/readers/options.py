@@ -9,8 +9,8 @@ from typing import Any
 from convexfs.data.readers.memory_limit import ReadLimit, read_limit
 from convexfs.errors import and_more
 
-#: Values of command-line options, in a module without heavy imports: scalings, imputations with
-#: their report texts, and ways to compare missing values.
+#: Choices of command-line options, here because this module imports little: scalings, imputations
+#: with texts for notes, and rules for missing values.
 SCALE_NAMES = ("zscore", "minmax", "none")
 IMPUTATIONS = {
     "none": "",
@@ -21,13 +21,13 @@ MISSING_RULES = ("hybrid", "class", "observed", "error")
 
 
 def _word(help: str, metavar: str = "") -> dict[str, str]:
-    """Return the metadata of an option that data specs and the command line have too."""
+    """Return dataclass metadata of an option that data specs and the command line share."""
     return {"help": help, "metavar": metavar}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """Options of reading data; ``load`` documents them.
+    """Options of reading data, as ``load`` documents them.
 
     Those with a help text are also options of ``convexfs select`` and words of a spec.
     """
@@ -88,13 +88,13 @@ class ReadOptions:
     read_limit: str | float | None = None
 
 
-#: Options that ``convexfs select`` and data specs share.
+#: Fields of the options that ``convexfs select`` and data specs share, by name.
 WORDS = {option.name: option for option in fields(ReadOptions) if "help" in option.metadata}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(ReadOptions):
-    """Options of reading a file; None means: infer the value and report it in `told`.
+    """Options of reading a file; if None, readers infer the value and note it in `told`.
 
     Attributes
     ----------
@@ -108,13 +108,13 @@ class Reading(ReadOptions):
     told: list[str] = field(default_factory=list)
 
     def tell(self, sentence: str) -> None:
-        """Record a note about an inference, once."""
+        """Append a note for the user to `told`, unless it is there."""
         if sentence not in self.told:
             self.told.append(sentence)
 
 
 def distinct_names(names: Sequence[Any], tell: Callable[[str], None] | None = None) -> list[str]:
-    """Make repeated names, such as probes of one gene, distinct by numbers.
+    """Return names with numbers added to repeated ones, such as probes of one gene.
 
     >>> distinct_names(["g", "h", "g"])
     ['g', 'h', 'g#2']

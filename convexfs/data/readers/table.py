@@ -16,16 +16,16 @@ from convexfs.data.text_columns import QUANTITY
 from convexfs.data.validation import near_column
 from convexfs.errors import InputError
 
-#: With more rows, distinct integers are taken for ids, not measurements.
+#: From this many rows on, the integers 0, 1, 2, ... (or from 1) are taken for ids.
 _NUMBERED = 8
-#: A text column with a larger share of decimals is taken for numbers with some bad cells.
+#: A text column in which a larger share of cells are decimals is taken for numbers with bad cells.
 _DECIMALS = 0.5
-#: Average rows per distinct word in a column that may hold classes.
+#: Least average number of rows per distinct word in a column that may hold classes.
 _ROWS_A_CLASS = 4
 
 
 def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
-    """Make a data set from a DataFrame: one column holds the classes, another perhaps the ids.
+    """Make a Dataset of a DataFrame: find the columns of target and ids, and join labels.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
 
 @contextmanager
 def _rows_counted(left_out: int) -> Iterator[None]:
-    """Add to errors raised inside how rows are counted, if some rows were left out."""
+    """Explain, in errors raised in this block, that rows are counted without those left out."""
     try:
         yield
     except InputError as error:
@@ -92,7 +92,7 @@ def _rows_counted(left_out: int) -> Iterator[None]:
 
 
 def _with_target(frame: Any, target: str, reading: Reading) -> Any:
-    """Leave out rows without a target and report it; if all lack one, leave out none."""
+    """Return the rows that have a target, and note the others; all rows if none has one."""
     known = frame[target].notna().to_numpy()
     left_out = int((~known).sum())
     if left_out in (0, len(frame)):
@@ -102,13 +102,13 @@ def _with_target(frame: Any, target: str, reading: Reading) -> Any:
 
 
 def _of_few_words(frame: Any) -> list[str]:
-    """Return the columns that may hold classes: few distinct words, each in several rows."""
+    """Return the text columns that may hold classes: few distinct words, each in several rows."""
     words = (column for column in frame.columns if _is_text(frame[column]))
     return [c for c in words if 2 <= frame[c].nunique() <= len(frame) / _ROWS_A_CLASS]
 
 
 def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
-    """Find the id column of the samples: the requested one, or one that is clearly an id."""
+    """Return the id column: the requested one, or one that is clearly an id; None if none is."""
     others = {reading.target, *_listed(reading.drop), *reading.aside}
     columns = [column for column in frame.columns if column not in others]
     if reading.id is not None:

@@ -19,17 +19,17 @@ from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.errors import InputError
 
-#: Names of the separators.
+#: Separators that are tried, with their names in notes.
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
 _WORDS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|"}
-#: Lines to inspect for the format, and least and most bytes of them.
+#: Lines that are inspected to detect the format, and least and most bytes that are read for it.
 _LINES, _LEAST, _MOST = 200, 2**16, 2**27
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-#: Other file formats by their first bytes: name, and what to do.
+#: Other file formats by their first bytes, with advice for the error message.
 _OTHERS = {
     b"PK\x03\x04": "a zip archive, as Excel's workbooks are: if it is one, name it {}.xlsx",
     b"\xd0\xcf\x11\xe0": "a workbook of an old Excel: save it as {}.xlsx",
@@ -43,13 +43,13 @@ _WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 #: Cells that mean a missing value, beside those that pandas knows.
 MISSING = ("?", ".", "n.a.", "missing")
-#: Tables with more columns are parsed in one pass, because pandas is slow per column.
+#: Tables with more columns are parsed by numpy in one pass, because pandas is slow per column.
 _WIDE = 20_000
-#: Tables with more columns can be parsed in one pass only.
+#: Tables with more columns are not tried by pandas if numpy fails.
 _TOO_WIDE = 500_000
-#: Most text columns, such as classes and ids, in a wide table.
+#: Most text columns, such as classes and ids, in a table that numpy parses.
 _TEXT_COLUMNS = 20
-#: Name of the column of row names if the table has none.
+#: Name given to a column of row names without a header.
 ROW_NAMES = "id"
 
 
@@ -74,13 +74,13 @@ class TextFormat:
 
 
 def check_separated(path: Path, limit: ReadLimit, usual: str = ",") -> None:
-    """Check the memory of a text table, for any separator."""
+    """Raise if a text table exceeds the memory limit, after detecting its separator."""
     form, _ = detect_format(path, Reading(limit=limit), usual)
     memory_estimate.check_separated(path, limit, form.separator.encode())
 
 
 def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
-    """Read a text table as a DataFrame.
+    """Read a text table as a DataFrame, and note in `reading` what was detected.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
 
 
 def detect_format(path: Path, reading: Reading, usual: str) -> tuple[TextFormat, list[str]]:
-    """Detect the format of a text table; return it and the first lines without comments."""
+    """Detect separator, decimals and encoding; return the format and lines from the header on."""
     start = _start(path, reading.limit)
     encoding = reading.encoding or _encoding(start, path)
     try:
@@ -143,7 +143,7 @@ def _first_line(lines: Sequence[str]) -> tuple[int, str]:
 
 
 def not_text(path: Path, name: str) -> str:
-    """Return a message that the file is not text, with its type if its first bytes show it."""
+    """Return the error message that a file is not text, with its type by the first bytes."""
     with path.open("rb") as file:
         start = file.read(8)
     for magic, what in _OTHERS.items():
@@ -165,7 +165,7 @@ def _tell(reading: Reading, form: TextFormat, usual: str) -> None:
 
 
 def _start(path: Path, limit: ReadLimit) -> bytes:
-    """Return the beginning of a file, with enough lines to detect its format."""
+    """Return the first bytes of a file, with enough complete lines to detect its format."""
     blocks, size, lines = [], 0, 0
     with open_decompressed(path) as file:
         while size < _LEAST or (lines < 4 and size < _MOST):
@@ -175,7 +175,7 @@ def _start(path: Path, limit: ReadLimit) -> bytes:
             blocks.append(block)
             size, lines = size + len(block), lines + block.count(b"\n") + block.count(b"\r")
             limit.check(2 * size, f"{path.name}, with few lines in so much text,")
-        # The last line is incomplete.
+        # The last line is incomplete, and is cut off below.
         start = b"".join(blocks)
     end = max(start.rfind(b"\n"), start.rfind(b"\r"))
     return start[: end + 1] if end > 0 and start[:2] not in _MARKS else start
@@ -196,7 +196,7 @@ def _encoding(start: bytes, path: Path) -> str:
 
 
 def _separator(lines: Sequence[str], usual: str) -> str:
-    """Return the separator that gives most lines as many cells as the first."""
+    """Return the separator by which most lines have as many cells as the header."""
     agreeing: dict[str, tuple[float, int]] = {}
     for mark in (mark for mark in SEPARATORS if mark in lines[0]):
         widths = [len(cells) for cells in csv.reader(lines, delimiter=mark)]
@@ -225,7 +225,7 @@ def _decimal(lines: Sequence[str], separator: str) -> str:
 
 
 def _header(lines: list[str], form: TextFormat, name: str, reading: Reading) -> list[str]:
-    """Return distinct column names; only a column of row names may be empty."""
+    """Return distinct column names; name a first column of row names, raise if another has none."""
     rows = list(csv.reader(lines, delimiter=form.separator))
     names, body = [cell.strip() for cell in rows[0]], [row for row in rows[1:] if row]
     others = [mark for mark in SEPARATORS if mark != form.separator and mark in names[0]]
@@ -247,7 +247,7 @@ def _header(lines: list[str], form: TextFormat, name: str, reading: Reading) -> 
 
 
 def _may_be_header(row: Sequence[str], width: int) -> bool:
-    """Return whether these cells are distinct names and not numbers."""
+    """Return whether a row has `width` distinct names, none empty or a number."""
     names = [cell.strip() for cell in row]
     return len(set(names)) == width == len(names) and not any(not n or is_number(n) for n in names)
 
@@ -300,13 +300,13 @@ def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) ->
 
 
 def _to_the_last_digit(version: str) -> dict[str, Any]:
-    """Return the pandas option that reads numbers exactly; from 3.1 on it is the default."""
+    """Return the option by which pandas reads numbers exactly; {} from 3.1 on, the default."""
     major, minor = map(int, version.split(".")[:2])
     return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
 
 
 def _header_lines(path: Path, form: TextFormat) -> int:
-    """Return the number of lines of the header, more than one if a name has a line break."""
+    """Return how many lines the header takes, more than one if a name has a line break."""
     with _lines(path, form) as file:
         reader = csv.reader(islice(file, form.skipped, None), delimiter=form.separator)
         next(reader, None)
@@ -318,7 +318,7 @@ def _lines(path: Path, form: TextFormat) -> Any:
 
 
 def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> Any:
-    """Parse a wide numeric table in one pass; return None if it has too many text columns."""
+    """Parse a wide table by numpy in one pass; None if it has many text columns or bad cells."""
     import pandas as pd
 
     skipped = form.skipped + _header_lines(path, form)
@@ -356,7 +356,7 @@ def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> Any:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is a number with a decimal point."""
+    """Return whether float() can parse a cell."""
     try:
         float(cell)
     except ValueError:

@@ -11,13 +11,13 @@ from convexfs.data.readers.cells import number_text
 from convexfs.data.readers.options import Reading
 from convexfs.data.readers.text import ROW_NAMES, is_number
 
-#: Rows and columns to inspect for the orientation.
+#: Number of rows and of columns that are inspected for the orientation.
 _LOOKED_AT = 50
-#: A column with a larger share of words describes the rows.
+#: A column with a larger share of words describes features and holds no values.
 _MOSTLY = 0.5
-#: Fewest samples beside the metadata columns of the features.
+#: At least this many last columns are samples, not metadata columns of the features.
 _LEAST_SAMPLES = 2
-#: Metadata columns about genes that may be numeric, as in featureCounts, cBioPortal and GEO.
+#: Usual names of metadata columns about genes that may be numeric (featureCounts, cBioPortal, GEO).
 _ABOUT_FEATURES = frozenset({
     "entrez_gene_id", "entrez", "entrezid", "entrez_id", "chr", "chrom", "chromosome", "start",
     "end", "strand", "length", "gene_length", "position", "pos", "gene_id", "ncbi_id",
@@ -27,7 +27,7 @@ Metadata = Mapping[str, Sequence[str]]
 
 
 def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
-    """Transpose a table: the first column has feature names, the header has sample names.
+    """Transpose a table of features in rows; return it, the features' metadata, and options.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
 
 
 def with_metadata(data: Dataset, rows: Sequence[str], metadata: Metadata) -> Dataset:
-    """Add the metadata of a transposed table to the features of a data set."""
+    """Return the data with metadata of its features, matched by their names in `rows`."""
     if not metadata:
         return data
     places = {name: i for i, name in enumerate(rows)}
@@ -67,7 +67,7 @@ def with_metadata(data: Dataset, rows: Sequence[str], metadata: Metadata) -> Dat
 
 
 def transposition_hint(frame: Any, target: str | None) -> str:
-    """Return a hint on how to transpose a table whose samples seem to be columns.
+    """Return the end of an error message if samples seem to be columns: try --transpose; else "".
 
     Then the target is the name of a row; or a row of words is among rows of numbers, and every
     column is mixed; or numbered columns of numbers follow a column of distinct words.
@@ -96,7 +96,7 @@ def transposition_hint(frame: Any, target: str | None) -> str:
 
 
 def _first_sample(frame: Any) -> int:
-    """Return the index of the first column of values; columns before it describe features."""
+    """Return the index of the first sample column; those before it describe features."""
     first, last = 1, frame.shape[1] - _LEAST_SAMPLES
     if last < 1 or _words(frame.iloc[:, -1]) > _MOSTLY:
         return first
@@ -109,13 +109,13 @@ def _first_sample(frame: Any) -> int:
 
 
 def _words(column: Any) -> float:
-    """Return the share of words among the non-missing cells of a column."""
+    """Return the fraction of words among the non-missing cells of a column."""
     cells = column.dropna()
     return float(cells.map(_is_word).mean()) if len(cells) else 0.0
 
 
 def _columns(values: Any, reading: Reading) -> Any:
-    """Return the rows as columns, numeric if all cells are numbers."""
+    """Return the transposed table, each column numeric if all its cells are numbers."""
     import pandas as pd
 
     if all(pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes):

@@ -14,7 +14,7 @@ from convexfs.study import figures, llfs_points
 from convexfs.study.figures import Figure
 from convexfs.study.means import chosen_shift
 from convexfs.study.outcome_rules import Frame
-from convexfs.study.outcomes import judge, selected
+from convexfs.study.outcomes import outcomes_of_tables, selected
 from convexfs.study.page import problems, sections
 from convexfs.study.page.assemble import Section, Table, check_page, page_html, write_page
 from convexfs.study.page.clean import without_places
@@ -25,7 +25,7 @@ PAGE = "report.html"
 
 @dataclass(frozen=True)
 class Report:
-    """The content of a run's page, section by section."""
+    """The content of a run's page: title, sections and solvers."""
 
     folder: Path
     title: str
@@ -46,7 +46,7 @@ class Report:
         return page_html(self.title, self.sections, self.solvers, convexfs.__version__, now)
 
     def write(self, out: str | Path | None = None) -> Path:
-        """Write the page to `out` or into the run's folder, and return its path."""
+        """Write the page to `out` (default: report.html in the run's folder); return its path."""
         out = self.folder / PAGE if out is None else Path(out)
         check_page(out)
         write_page(self.html, out)
@@ -54,7 +54,7 @@ class Report:
 
 
 def gather(folder: str | Path, shift: float | None = None) -> Report:
-    """Read a run, even an unfinished one, into a report; sections without data are left out.
+    """Return the Report of a run's folder, even unfinished; sections without data are left out.
 
     Nothing that the folder holds or names is run.
 
@@ -78,7 +78,7 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
             told = [section for section in sections.of_points(kept) if section]
             return Report(folder, f"{name}: samples of a fit", told, [])
         solutions = store.solutions(blobs=False)
-        frame = judge(folder, tasks, solutions)
+        frame = outcomes_of_tables(folder, tasks, solutions)
         shift = chosen_shift(shift)
         told = [section for section in _sections(name, store, frame, solutions, shift) if section]
     solvers = sorted(set(frame["solver"].dropna()), key=lambda name: (name != NATIVE, name))

@@ -27,15 +27,16 @@ from convexfs.study.figures import COLOURS, SHADES, Figure
 
 #: Scripts in load order: each uses those before it.
 SCRIPTS = ("numbers.js", "table.js", "figures.js", "page.js")
-#: Columns with a larger share of distinct words are not dictionary-encoded.
+#: Text columns with a larger share of distinct values are not dictionary-encoded.
 CODED_SHARE = 0.5
-#: Plotly adds a style for maps, which no page has, unless an element with this id exists.
+#: Ids in plotly's script: it adds a style for maps, which no page has, unless such an element
+#: exists.
 _MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its columns: shown ones first, others on demand.
+    """A titled DataFrame with the columns that a page shows; others are shown on demand.
 
     Without ``columns`` all are shown, in the order they have; ``aside`` never, nor empty ones.
     """
@@ -47,13 +48,13 @@ class Table:
 
     @property
     def shown(self) -> list[Column]:
-        """Return the columns that are shown."""
+        """The columns that a page shows at first: on the page, not empty, not in `aside`."""
         left_out = {*self.aside, *self.frame.columns[self.frame.isna().all()]}
         known = self.columns or map(find_column, map(self.frame.get, self.frame))
         return [own for own in known if On.PAGE in own.on and own.name not in left_out]
 
-    def told(self) -> dict[str, Any]:
-        """Return the table for JSON, shown columns first."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the table as a dict for JSON: columns with names, kinds and encoded values."""
         known, shown = (
             {own.name: own for own in self.columns},
             {own.name: own for own in self.shown},
@@ -70,7 +71,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page; ``body`` is HTML with placeholders for tables and figures."""
+    """A section of the page; ``body`` is HTML with placeholders for its tables and figures."""
 
     name: str
     title: str
@@ -93,17 +94,17 @@ def escape(text: Any) -> str:
 
 
 def table_place(name: str, title: str) -> str:
-    """Return the placeholder of the table with this name."""
+    """Return the HTML element that the page's script fills with the table of this name."""
     return f'<div data-table="{escape(name)}" data-title="{escape(title)}"></div>'
 
 
 def figure_place(name: str) -> str:
-    """Return the placeholder of the figure with this name."""
+    """Return the HTML element that the page's script fills with the figure of this name."""
     return f'<figure data-figure="{escape(name)}"></figure>'
 
 
 def tiles(counts: Iterable[tuple[str, Any, bool]]) -> str:
-    """Return HTML of large numbers with a label each; bad ones are red."""
+    """Return HTML of (label, number, bad) triples as large numbers; bad ones are red."""
     made = (
         f'<div class="tile{" alarm" if bad else ""}"><b>{escape(value)}</b>'
         f"<span>{escape(word)}</span></div>"
@@ -118,7 +119,7 @@ def alarms(lines: Iterable[str]) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> str:
-    """Return an HTML list of names and values; empty values are left out."""
+    """Return an HTML definition list of (name, value) pairs, without empty values."""
     made = (
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs if value != ""
     )
@@ -126,7 +127,7 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def encoded(values: Any, kind: str) -> dict[str, Any]:
-    """Encode a column compactly and without loss for JSON.
+    """Encode a column losslessly and compactly for JSON, by its kind.
 
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
     are alike; integers, flags and numbers of two decimals are ``values``; others are
@@ -148,12 +149,13 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
 
 
 def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
-    """Return all tables, figures and colours as JSON."""
+    """Return the JSON text of all tables, figures and colours of a page."""
     drawn = [figure for section in sections for figure in section.figures]
     numbers = {
-        "tables": {name: table.told() for own in sections for name, table in own.tables.items()},
+        "tables": {name: table.as_json() for own in sections for name, table in own.tables.items()},
         "figures": {
-            figure.name: figure.told(solvers) | {"table": Table("", figure.ordered(solvers)).told()}
+            figure.name: figure.as_json(solvers)
+            | {"table": Table("", figure.ordered(solvers)).as_json()}
             for figure in drawn
         },
         "colours": COLOURS,
@@ -165,7 +167,7 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
 def page_html(
     title: str, sections: list[Section], solvers: list[str], version: str, written: str
 ) -> str:
-    """Return the complete page, with all it needs inside."""
+    """Return the HTML of a page with its styles, scripts and numbers inside."""
     here = files(__package__ or "")
     style = (here / "style.css").read_text(encoding="utf-8")
     scripts = "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS)
@@ -189,14 +191,14 @@ def page_html(
 
 @cache
 def _plotly() -> tuple[str, str]:
-    """Return plotly's script, plain and packed; packing it takes a third of a second."""
+    """Return plotly's script, plain and packed; cached, because packing is slow."""
     from plotly.offline import get_plotlyjs
 
     return get_plotlyjs(), packed(get_plotlyjs())
 
 
 def packed(text: str) -> str:
-    """Compress a text by zlib and encode it in base 85, without characters special in HTML.
+    """Compress a text by zlib and encode it in base 85 without the character <.
 
     Base 85 is shorter than base 64, as a page of plotly's script must be.
     """
@@ -204,7 +206,7 @@ def packed(text: str) -> str:
 
 
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """Return the content security policy: only the page's own scripts and styles, by hash.
+    """Return a content security policy that allows only these scripts and styles, by hash.
 
     Single elements may have their own style: plotly's pictures and formulas do.
     """
@@ -229,7 +231,7 @@ DOCTYPE = b"<!DOCTYPE HTML"
 
 
 def check_page(out: str | Path) -> None:
-    """Raise unless `out` can hold a page: it must end in .html and be new or a page."""
+    """Raise InputError unless `out` ends in .html and is new or a page, not a link."""
     out = Path(out)
     if out.suffix.lower() not in SUFFIXES and not out.is_dir():
         raise InputError(f"{out}: a page is written to a file that ends in .html")
@@ -239,14 +241,14 @@ def check_page(out: str | Path) -> None:
         with out.open("rb") as file:
             begins = file.read(len(DOCTYPE))
     except OSError:
-        # The file does not exist, or writing it will raise the error.
+        # The file does not exist, or writing to it will raise the error.
         return
     if begins and begins.upper() != DOCTYPE:
         raise InputError(f"{out}: is there already and is no page; choose another name")
 
 
 def write_page(page: str, out: str | Path) -> None:
-    """Write a page; only another page may be overwritten."""
+    """Write the HTML text to `out`; raise InputError if that is a file but no page."""
     check_page(out)
     with writing(out):
         Path(out).write_text(page, encoding="utf-8", errors="backslashreplace")

@@ -8,7 +8,7 @@ from convexfs.study.labels import from_common_folder
 from convexfs.study.outcome_rules import Frame
 
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
-#: MathML Core elements that only display.
+#: Names of MathML Core elements that can only display.
 ELEMENTS = {
     "math", "merror", "mfrac", "mi", "mmultiscripts", "mn", "mo", "mover", "mpadded", "mphantom",
     "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup",
@@ -21,14 +21,15 @@ ATTRIBUTES = {
     "rowspacing", "rowspan", "rspace", "scriptlevel", "separator", "stretchy", "style",
     "symmetric", "voffset", "width",
 }  # fmt: skip
-#: Allowed styles: text and spaces without functions, so that nothing is fetched or overlaid.
+#: Pattern of allowed style attributes: text and spacing without functions, so that nothing is
+#: fetched or overlaid.
 _STYLE = re.compile(
     r"(\s*(text-align|white-space|font-[a-z]+|padding[-a-z]*|margin[-a-z]*|vertical-align)"
     r"\s*:[-\w\s.,%'\"]*(;|$))*"
 )
-#: An absolute path inside a text; the group is the file name.
+#: Pattern of the folders of an absolute path inside a text, up to the file name.
 _PLACE = re.compile(r"(?<![\w.:/\\<])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\'\"<>:,;()]+[\\/])+(?=[^\s/\\])")
-#: Columns that hold paths only.
+#: Columns of outcomes that hold paths.
 _PATHS = ("problem_file", "data")
 
 
@@ -50,7 +51,7 @@ def _shows_only(element: ElementTree.Element) -> bool:
 
 
 def without_places(frame: Frame) -> Frame:
-    """Return rows with file names instead of paths, because folders are private."""
+    """Return outcomes with folders removed from paths and messages, because they are private."""
     told = {name: from_common_folder(frame[name]) for name in _PATHS}
     folders = sorted(_folders(frame), key=len, reverse=True)
     said = frame["failure"].map(lambda text: without_folders(text, folders), na_action="ignore")
@@ -63,7 +64,7 @@ def _folders(frame: Frame) -> set[str]:
 
 
 def without_folders(text: Any, folders: list[str]) -> str:
-    """Remove some folders, which may contain blanks, and other paths from a text."""
+    """Remove these folders, which may contain blanks, and those of other paths from a text."""
     for folder in folders:
         text = str(text).replace(folder, "")
     return _PLACE.sub("", str(text))

@@ -22,7 +22,7 @@ NOT_KEPT = (
 
 
 def section(tasks: Frame, problems: Frame) -> Section | None:
-    """Return the section with every problem file as last solved.
+    """Return the section that shows each problem file's mathematics as last solved, or None.
 
     `tasks` are rows of :func:`convexfs.study.outcomes.outcomes`, `problems` the store's.
     """
@@ -48,7 +48,7 @@ def _statements(tasks: Frame, problems: Frame) -> list[dict[Any, Any]]:
 
 
 def _where(problems: Frame) -> Frame:
-    """Return the data and hyperparameters of each statement, as text."""
+    """Return a Series of texts: data and hyperparameters on which each problem is stated."""
     words = [
         ", ".join([Path(str(data)).name, *(f"{name} = {value}" for name, value in hyper.items())])
         for data, hyper in zip(problems["data"], map(_read, problems["hyper"]), strict=True)

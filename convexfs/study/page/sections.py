@@ -28,18 +28,18 @@ from convexfs.study.summary import (
 )
 from convexfs.study.time_to_accuracy import time_to_accuracy
 
-#: Text of the table of LLFS points.
+#: Text above the table that compares solvers on LLFS points.
 COMPARED = (
     "Of every point and beta but 1, U1 of a solver against the best of all others: same within "
     "1e-6, better, or worse and by how much at most; local optima, none of them proven to be the "
     "best there is. Failed betas have no answer. Programs and CPU seconds are those of a point."
 )
-#: Most names in a list before the rest is counted.
+#: A list shows this many names and counts the others.
 LISTED = 12
 
 
 def drawn(figure: Figure | None) -> Section | None:
-    """Return a section of one figure."""
+    """Return a section of one figure; None if the figure is None."""
     if figure is None:
         return None
     place = assemble.figure_place(figure.name)
@@ -47,7 +47,7 @@ def drawn(figure: Figure | None) -> Section | None:
 
 
 def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Section:
-    """Return a section of titled tables."""
+    """Return a section of tables, all but the first with a heading."""
     places = [table_place(own, table.title) for own, table in tables.items()]
     headings = ["", *(f"<h3>{table.title}</h3>" for table in list(tables.values())[1:])]
     body = "".join(map("".join, zip(headings, places, strict=True)))
@@ -55,7 +55,7 @@ def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Secti
 
 
 def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -> Section:
-    """Return the overview: what was run, when, and how it ended."""
+    """Return the overview section: counts of outcomes, what was run and when, warnings."""
     words = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
     numbers = [("tasks", f"{len(frame):,}", False)]
     for outcome, count in counts(frame).items():
@@ -89,7 +89,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
 
 
 def verdicts(frame: Frame, shift: float) -> Section:
-    """Return the section on success and speed of each solver, with its options."""
+    """Return the section with the summary of all solvers and the table of their options."""
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
         f"charged, with its {CONFIDENCE:.0%} interval over problems; only × best compares solvers "
@@ -98,14 +98,17 @@ def verdicts(frame: Frame, shift: float) -> Section:
     tables = {
         "summary": Table("Verdict", summary(frame, shift), columns.SUMMARY, _same(frame)),
         "told": Table(
-            "Options of each solver", solver_options_table(frame), columns.TOLD, _same(frame)
+            "Options of each solver",
+            solver_options_table(frame),
+            columns.SOLVER_OPTIONS,
+            _same(frame),
         ),
     }
     return _tables("verdict", "Verdict", lead, tables)
 
 
 def matched(frame: Frame, shift: float) -> Section | None:
-    """Return the section on the time of each solver to a verified accuracy."""
+    """Return the section on each solver's time to a verified accuracy; None with one solver."""
     table: Frame = time_to_accuracy(frame, shift)
     if table["solver"].nunique() < 2:
         return None
@@ -123,7 +126,7 @@ def matched(frame: Frame, shift: float) -> Section | None:
 
 
 def best(frame: Frame, shift: float) -> Section | None:
-    """Return the section on the leaders of each problem class, with the ranking."""
+    """Return the section on each class's leaders, with the ranking; None without competition."""
     table: Frame = leaders(frame, shift)
     if table["second"].isna().all():
         return None
@@ -141,7 +144,7 @@ def best(frame: Frame, shift: float) -> Section | None:
 
 
 def instances(frame: Frame) -> Section | None:
-    """Return the table of instances by solvers."""
+    """Return the section with seconds or outcome of every instance and solver; None with one."""
     if frame["solver"].nunique() < 2:
         return None
     table, declared = by_instance(frame)
@@ -154,7 +157,7 @@ def instances(frame: Frame) -> Section | None:
 
 
 def beside_published(frame: Frame) -> Section | None:
-    """Return the comparison of public instances with published results."""
+    """Return the section comparing public instances with published optima; None if none is."""
     table: Frame = published.beside_published(frame)
     if table.empty:
         return None
@@ -173,7 +176,7 @@ def beside_published(frame: Frame) -> Section | None:
 
 
 def failures(frame: Frame) -> Section | None:
-    """Return the section on failures, grouped by message."""
+    """Return the section of failures grouped by message, and of wrong statuses; None if none."""
     table, wrong = reasons(frame), wrong_claims(frame)
     if table.empty:
         return None
@@ -185,7 +188,7 @@ def failures(frame: Frame) -> Section | None:
 
 
 def all_rows(frame: Frame) -> Section:
-    """Return the table of all tasks."""
+    """Return the section with the table of all tasks."""
     lead = (
         "Click a heading to sort. Filters take a part of the text or, for numbers, conditions "
         "such as >0.1 or 1e-8..1e-4; times are in seconds there."
@@ -195,7 +198,7 @@ def all_rows(frame: Frame) -> Section:
 
 
 def environment(records: list[dict[str, Any]]) -> Section | None:
-    """Return the section on machines and versions."""
+    """Return the section on machines and package versions; None without records."""
     if not records:
         return None
     several = len(records) > 1
@@ -212,7 +215,7 @@ def environment(records: list[dict[str, Any]]) -> Section | None:
 
 
 def downloads(frame: Frame) -> Section:
-    """Return the section with download links of the numbers."""
+    """Return the section with buttons that download tables as CSV or JSON."""
     names = [("rows.csv", "all tasks, CSV"), ("rows.json", "all tasks, JSON")]
     names += [("summary.csv", "verdict, CSV"), ("everything.json", "all tables, JSON")]
     buttons = "".join(
@@ -225,7 +228,7 @@ def downloads(frame: Frame) -> Section:
 
 
 def of_points(kept: Frame) -> Iterator[Section | None]:
-    """Return the section on the points of an LLFS fit: selections, and solvers compared."""
+    """Yield the sections on LLFS points: solvers compared, then figures of the last fit."""
     if kept.empty:
         return
     if kept["solver"].nunique() > 1:
@@ -249,7 +252,7 @@ def _fit_of(own: Frame) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format seconds in a readable unit."""
+    """Format seconds in s, ms or µs."""
     unit, size = next((u for u in (("s", 1.0), ("ms", 1e-3)) if seconds >= u[1]), ("µs", 1e-6))
     return f"{seconds / size:g} {unit}"
 
@@ -260,7 +263,7 @@ def _listed(values: Frame) -> str:
 
 
 def _same(frame: Frame) -> list[str]:
-    """Return the columns among settings and repeat that have one value only."""
+    """Return which of the columns settings and repeat have a single value, to be left out."""
     return [name for name in ("settings", "repeat") if frame[name].nunique() < 2]
 
 

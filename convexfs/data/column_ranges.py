@@ -63,7 +63,7 @@ def check_ends(
 def check_largest(
     X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> None:
-    """Raise InputError if an absolute value exceeds LARGEST; do not check constant columns."""
+    """Raise InputError if an absolute value exceeds LARGEST; a tiny range is allowed."""
     _refuse_overflow(*column_ends(X), where, feature_names)
 
 

@@ -157,7 +157,7 @@ def instances(frame: Frame) -> Section | None:
 
 
 def beside_published(frame: Frame) -> Section | None:
-    """Return the section comparing public instances with published optima; None if none is."""
+    """Return the section comparing public instances with published optima, or None."""
     table: Frame = published.beside_published(frame)
     if table.empty:
         return None
@@ -176,7 +176,7 @@ def beside_published(frame: Frame) -> Section | None:
 
 
 def failures(frame: Frame) -> Section | None:
-    """Return the section of failures grouped by message, and of wrong statuses; None if none."""
+    """Return the section of failures grouped by message, and of wrong claims, or None."""
     table, wrong = reasons(frame), wrong_claims(frame)
     if table.empty:
         return None

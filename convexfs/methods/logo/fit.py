@@ -209,10 +209,9 @@ def step_at(
             f"{n_samples * n_features:.0e} margins, too many to hold: state it on fewer columns"
         )
     if request.searches:
-        priced = (
+        request = (
             _penalised(locality, request, permuted) if lam is None else request.with_penalty(lam)
         )
-        request = priced
     start = np.ones(n_features) if at is None else at
     columns = locality.take(np.arange(n_features))
     values = {"Z": locality.margins(columns, locality.signed(columns, start))}

@@ -18,6 +18,7 @@ from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.store.store import Store, same_results
 from convexfs.batch.tasks import do, expand
 from convexfs.solving.backends import BACKENDS
+from convexfs.study import compare
 from convexfs.study.compare import _warm_up, compare_files, measure
 from convexfs.study.outcomes import outcomes
 from convexfs.study.summary import leaders, summary
@@ -85,6 +86,8 @@ def test_liars_crashes_and_hangs_are_charged_to_their_own(file, tmp_path, monkey
     monkeypatch.setattr(SCS, "solve_via_data", lying(SCS.solve_via_data))
     monkeypatch.setattr(HIGHS, "solve_via_data", crash)
     monkeypatch.setattr(CLARABEL, "solve_via_data", hang)
+    monkeypatch.setattr(compare, "START_SECONDS", 1.0)
+    monkeypatch.setattr(compare, "TASK_LIMITS", 4)
     solvers = ["SCS", "HIGHS", "CLARABEL", "SCIPY"]
     compare_files([file(TINY)], tmp_path / "run", solvers=solvers, time_limit=LIMIT, **QUICK)
     frame = outcomes(tmp_path / "run").set_index("solver")

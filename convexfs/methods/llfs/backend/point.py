@@ -22,7 +22,7 @@ from convexfs.methods.llfs.utility import utility
 EDGE, DUST, SNAP = 1e-9, 1e-6, 1e-4
 #: Distance from 0 and 1 from which on a feature counts as free to move.
 INTERIOR = 1e-7
-#: Share of the largest curvature below which a direction counts as flat.
+#: Share of the Hessian's largest entry below which a direction counts as flat.
 FLAT = 1e-6
 #: Most exchanges of two features in a repair.
 MOST_EXCHANGES = 4
@@ -310,7 +310,8 @@ def exact_positive_root(
         along -= np.outer(normal, normal @ along)
         along -= np.outer(along @ normal, normal)
     values, vectors = np.linalg.eigh(along)
-    kept = values > FLAT * np.abs(values).max(initial=0.0)
+    # What is left of a direction that the constraints fix is rounding.
+    kept = values > FLAT * np.abs(hessian).max()
     scaled = vectors[:, kept] * np.sqrt(values[kept])
     cross = (vectors[:, kept] / np.sqrt(values[kept])).T @ hessian[:k, k:]
     rest = positive_root(hessian[k:, k:] - cross.T @ cross)

@@ -110,10 +110,10 @@ class Subproblems:
 
         The user's own options are named as cvxpy's interface takes them.
         """
-        from convexfs.methods.llfs.backend.condensed import CALLS
+        from convexfs.solving.box_program import CALLS, BoxProgram
 
         if kind in (LINEAR, CURVED) and solver in CALLS and not (self.feasible or self.options):
-            return _condensed(solver, self.max_features)
+            return BoxProgram(solver, self.max_features)
         return _compiled(kind, solver, *shape, self.max_features, self.feasible)
 
     @property
@@ -189,13 +189,6 @@ def _compiled(
 
     problem = _stated(kind, (n_tangents, n_features), max_features, changed)
     return CompiledProblem(problem, solver)
-
-
-@lru_cache(maxsize=64)
-def _condensed(solver: str, max_features: int) -> Any:
-    from convexfs.methods.llfs.backend.condensed import CondensedProblem
-
-    return CondensedProblem(solver, max_features)
 
 
 @lru_cache(maxsize=64)

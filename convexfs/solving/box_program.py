@@ -1,13 +1,11 @@
-"""Hand LLFS's linear and curved steps straight to PIQP or Clarabel, without cvxpy.
+"""Hand small programs over the unit box straight to PIQP or Clarabel, without cvxpy.
 
-These steps are most of a solution path and take a solver a fraction of a millisecond, less than
-cvxpy's interface needs to pass them on. Both have one form,
+    minimise 1/2 |R f - r|^2 + c'f   subject to   G f >= h,  1 <= sum f <= total,  0 <= f <= 1
 
-    minimise 1/2 f'Pf + q'f   subject to   G f >= h,  1 <= sum f <= alpha,  0 <= f <= 1,
-
-with ``P = R'R`` and ``q = c - R'r``. cvxpy's form of a curved step has a variable and an equation
-for each row of R in addition, which doubles the solver's own time. Solvers are set up anew for
-every program, so that no solution depends on an earlier one.
+LLFS solves hundreds of these for each sample. They take a solver a fraction of a millisecond, less
+than cvxpy's interface needs to pass them on. The solver gets ``P = R'R``; cvxpy's form has a
+variable and an equation for each row of R instead, which doubles the solver's own time. Solvers
+are set up anew for every program, so that no solution depends on an earlier one.
 """
 
 import importlib
@@ -36,14 +34,11 @@ class Arrays(NamedTuple):
     curved: np.ndarray
 
 
-class CondensedProblem:
-    """Linear or curved steps with the paper's constraints, for a solver of `CALLS`.
+class BoxProgram:
+    """Programs with this `total` for a solver of `CALLS`; used as a :class:`CompiledProblem`."""
 
-    It is used as a :class:`convexfs.solving.parametrized.CompiledProblem`.
-    """
-
-    def __init__(self, solver: str, max_features: int):
-        self.row, self.max_features = backend(solver), max_features
+    def __init__(self, solver: str, total: float):
+        self.row, self.total = backend(solver), float(total)
         self._call, self._statuses = CALLS[solver]
 
     def solve(
@@ -52,9 +47,9 @@ class CondensedProblem:
         options: Mapping[str, Any],
         memory: dict[str, Any] | None = None,
     ) -> Answer:
-        """Solve with these values; solver errors are returned as a status."""
+        """Solve with these c, G, h and, if there is curvature, R and r; errors are a status."""
         try:
-            found, x = self._call(_condensed(values), self.max_features, options)
+            found, x = self._call(_arrays(values), self.total, options)
         # Solvers raise TypeError, ValueError and their own classes.
         except Exception as failure:
             return Answer(ERROR, {}, f"{type(failure).__name__}: {failure}")
@@ -64,8 +59,8 @@ class CondensedProblem:
         return Answer(status, {"f": f} if present else {})
 
 
-def _condensed(values: Mapping[str, Any]) -> Arrays:
-    """Return the arrays of a step, without tangents that are all 0 and restrict nothing."""
+def _arrays(values: Mapping[str, Any]) -> Arrays:
+    """Return the arrays of a program, without rows of G that are 0 and restrict nothing."""
     q, G, h = values["c"], values["G"], values["h"]
     used = G.any(axis=1) | (h > 0.0)
     if "R" not in values:
@@ -78,39 +73,40 @@ def _condensed(values: Mapping[str, Any]) -> Arrays:
     return Arrays(q, G[used], h[used], root, curved)
 
 
-def _call_piqp(step: Arrays, max_features: int, options: Mapping[str, Any]) -> tuple[str, Any]:
-    """Solve a step by PIQP's dense interface; return its status and point."""
+def _call_piqp(program: Arrays, total: float, options: Mapping[str, Any]) -> tuple[str, Any]:
+    """Solve a program by PIQP's dense interface; return its status and point."""
     solver = importlib.import_module("piqp").DenseSolver()
     for name, value in options.items():
         setattr(solver.settings, name, value)
-    n, m = len(step.q), len(step.h)
+    n, m = len(program.q), len(program.h)
     P = np.zeros((n, n), order="F")
-    if len(step.curved):
-        P[np.ix_(step.curved, step.curved)] = step.root.T @ step.root
+    if len(program.curved):
+        P[np.ix_(program.curved, program.curved)] = program.root.T @ program.root
     G = np.ones((m + 2, n), order="F")
-    G[:m] = -step.G
+    G[:m] = -program.G
     G[m] = -1.0
-    h = np.concatenate([-step.h, (-1.0, max_features)])
-    solver.setup(P=P, c=step.q, G=G, h_u=h, x_l=np.zeros(n), x_u=np.ones(n))
+    h = np.concatenate([-program.h, (-1.0, total)])
+    solver.setup(P=P, c=program.q, G=G, h_u=h, x_l=np.zeros(n), x_u=np.ones(n))
     return solver.solve().name, solver.result.x
 
 
-def _call_clarabel(step: Arrays, max_features: int, options: Mapping[str, Any]) -> tuple[str, Any]:
-    """Solve a step by Clarabel; return its status and point."""
+def _call_clarabel(program: Arrays, total: float, options: Mapping[str, Any]) -> tuple[str, Any]:
+    """Solve a program by Clarabel; return its status and point."""
     clarabel: Any = importlib.import_module("clarabel")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     for name, value in options.items():
         setattr(settings, name, value)
-    n, m = len(step.q), len(step.h)
+    n, m = len(program.q), len(program.h)
     # A column has its entries of G, of the two sums and of the two bounds, in this order.
     columns = np.empty((n, m + 4))
-    columns[:, :m] = -step.G.T
+    columns[:, :m] = -program.G.T
     columns[:, m:] = -1.0, 1.0, -1.0, 1.0
     A = sparse.csc_matrix((columns.ravel(), *_pattern(n, m)), shape=(m + 2 + 2 * n, n))
-    b = np.concatenate([-step.h, (-1.0, max_features), np.zeros(n), np.ones(n)])
+    b = np.concatenate([-program.h, (-1.0, total), np.zeros(n), np.ones(n)])
     cones = [clarabel.NonnegativeConeT(len(b))]
-    solved = clarabel.DefaultSolver(_upper_triangle(step, n), step.q, A, b, cones, settings).solve()
+    P = _upper_triangle(program, n)
+    solved = clarabel.DefaultSolver(P, program.q, A, b, cones, settings).solve()
     return str(solved.status), solved.x
 
 
@@ -124,14 +120,19 @@ def _pattern(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
     return rows.ravel(), np.arange(0, n * (m + 4) + 1, m + 4, dtype=np.int32)
 
 
-def _upper_triangle(step: Arrays, n: int) -> Any:
+def _upper_triangle(program: Arrays, n: int) -> Any:
     """Return the upper triangle of P as a sparse matrix by columns."""
-    column, row = np.tril_indices(len(step.curved))
+    column, row = _triangle(len(program.curved))
     counts = np.zeros(n + 1, dtype=np.int32)
-    counts[step.curved + 1] = np.arange(1, len(step.curved) + 1)
-    block = step.root.T @ step.root if len(step.curved) else np.empty((0, 0))
-    parts = (block[row, column], step.curved[row], np.cumsum(counts, dtype=np.int32))
+    counts[program.curved + 1] = np.arange(1, len(program.curved) + 1)
+    block = program.root.T @ program.root if len(program.curved) else np.empty((0, 0))
+    parts = (block[row, column], program.curved[row], np.cumsum(counts, dtype=np.int32))
     return sparse.csc_matrix(parts, shape=(n, n))
+
+
+@lru_cache(maxsize=64)
+def _triangle(k: int) -> tuple[np.ndarray, ...]:
+    return np.tril_indices(k)
 
 
 #: By solver: the function that calls it, and the names of its statuses in cvxpy.

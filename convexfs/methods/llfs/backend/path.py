@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from convexfs.methods.llfs.backend.point import Place, Price
+from convexfs.methods.llfs.backend.point import DUST, Place, Price
 from convexfs.methods.llfs.backend.separation import SeparationSolver, Unsolved
 from convexfs.methods.llfs.backend.subproblems import ASK, CURVED, LINEAR, RANK, RATIO
 from convexfs.methods.llfs.native.local_path import LocalPath
@@ -252,7 +252,11 @@ class PathSolver(SeparationSolver):
     def _visits(
         self, betas: np.ndarray, answers: list[Answer], single: Answer
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each beta's index with the start of its descent, upwards and then downwards."""
+        """Yield each beta's index with the start of its descent, upwards and then downwards.
+
+        On the way down a proven solution on the face of its larger neighbour is not sought
+        again: both lie on one branch of local optima, which leads back to it.
+        """
         start = single.f
         for b in range(len(betas)):
             assert start is not None
@@ -263,7 +267,8 @@ class PathSolver(SeparationSolver):
         start = self.widest
         for b in reversed(range(len(betas))):
             assert start is not None
-            yield b, start
+            if not (answers[b].promise <= self.tol and _on_one_face(answers[b].f, start)):
+                yield b, start
             start = answers[b].f if answers[b].f is not None else start
 
     def _visit(self, beta: float, answer: Answer, start: np.ndarray, single: Answer) -> None:
@@ -346,6 +351,15 @@ def _as_known(best: Answer, known: Answer | None) -> bool:
         return False
     near = np.abs(best.f - known.f).max() <= SAME_ANSWER
     return bool(near and best.value >= known.value * (1.0 - 1e-9))
+
+
+def _on_one_face(f: np.ndarray | None, other: np.ndarray) -> bool:
+    """Return whether the same features are 0, fractional and 1 in both points."""
+    return f is not None and np.array_equal(_bounds_met(f), _bounds_met(other))
+
+
+def _bounds_met(f: np.ndarray) -> np.ndarray:
+    return (f > 1.0 - DUST).astype(np.int8) - (f < DUST)
 
 
 def _vertex(start: float, middle: float, end: float) -> float:

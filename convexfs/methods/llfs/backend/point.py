@@ -20,6 +20,10 @@ from convexfs.methods.llfs.utility import utility
 
 #: Distances from 0 or 1 below which an entry is integral, is set to it, and is tried there.
 EDGE, DUST, SNAP = 1e-9, 1e-6, 1e-4
+#: Distance from 0 and 1 from which on a feature counts as free to move.
+INTERIOR = 1e-7
+#: Share of the Hessian's largest entry below which a direction counts as flat.
+FLAT = 1e-6
 #: Most exchanges of two features in a repair.
 MOST_EXCHANGES = 4
 #: A level counts as reached if U2 misses it by at most this, relatively.
@@ -232,7 +236,7 @@ class PointUtilities:
         priced = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
         gain = max(float(slope @ f) - priced.bound, 0.0)
         mu, full = priced.mu, self.sum_binds(f)
-        moving = (f > 1e-7) & (f < 1.0 - 1e-7)
+        moving = (f > INTERIOR) & (f < 1.0 - INTERIOR)
         if moving.sum() >= 1 + full and place.u2 - eps <= 1e-6 * eps:
             # On fractional features a stationary point has slope = mu g2 plus a constant.
             a, b = slope[moving], g2[moving]
@@ -248,27 +252,83 @@ class PointUtilities:
     def curvature(
         self, place: Place, reduced: np.ndarray, mu: float, concave: bool, rank: int
     ) -> np.ndarray:
-        """Return R (rank x M) with R'R the positive part of the Hessian of ``U1 - mu U2``.
+        """Return R (rank x M) with R'R a positive part of the Hessian of ``U1 - mu U2``.
 
         On the features that are fractional or cheapest to move; without U1 if not
-        `concave`, else within the directions that keep U2 and a sum at its bound.
+        `concave`. With it the Hessian is indefinite, and R'R keeps it exactly on the
+        fractional features, as quadratic convergence needs.
         """
-        f = place.f
-        # Prefer features well inside their bounds to noise of an inaccurate solution.
-        inside = np.minimum(f, 1.0 - f) * np.abs(reduced).max() / DUST
-        cost = np.where(f <= EDGE, reduced, np.where(place.fractional, -inside, -reduced))
-        size = min(rank, self.n_features)
-        which = np.argpartition(cost, size - 1)[:size]
+        which, n_fractional = self._curved_features(place, reduced, rank)
         a = self.a_other[:, which]
         hessian = mu * (a.T * place.bend2) @ a
         if concave:
             own = self.a_same[:, which]
-            fixed = [place.g2[which]] + ([np.ones(size)] if self.sum_binds(f) else [])
-            q, _ = np.linalg.qr(np.column_stack(fixed))
             hessian -= (own.T * place.bend1) @ own
-            hessian -= q @ (q.T @ hessian)
-            hessian -= (hessian @ q) @ q.T
-        values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+            sums = np.ones(n_fractional) if self.sum_binds(place.f) else None
+            part = exact_positive_root(hessian, place.g2[which[:n_fractional]], sums)
+        else:
+            part = positive_root(hessian)
         root = np.zeros((rank, self.n_features))
-        root[:size, which] = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        root[: len(part), which] = part
         return root
+
+    def _curved_features(
+        self, place: Place, reduced: np.ndarray, rank: int
+    ) -> tuple[np.ndarray, int]:
+        """Choose at most `rank` features, fractional ones first, and return how many these are."""
+        f = place.f
+        # Prefer features well inside their bounds to noise of an inaccurate solution.
+        depth = np.minimum(f, 1.0 - f)
+        inside = depth * np.abs(reduced).max() / DUST
+        cost = np.where(f <= EDGE, reduced, np.where(place.fractional, -inside, -reduced))
+        size = min(rank, self.n_features)
+        which = np.argpartition(cost, size - 1)[:size]
+        which = which[np.argsort(-depth[which])]
+        return which, int(np.count_nonzero(depth[which] > INTERIOR))
+
+
+def positive_root(matrix: np.ndarray) -> np.ndarray:
+    """Return R with R'R the symmetric matrix without its negative eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+
+def exact_positive_root(
+    hessian: np.ndarray, slope: np.ndarray, sums: np.ndarray | None
+) -> np.ndarray:
+    """Return R with R'R positive, and equal to the Hessian where a step near the optimum goes.
+
+    These are the directions of positive curvature among the first ``len(slope)`` features
+    that keep ``slope'f`` and, unless `sums` is None, ``sums'f``. Their curvature stays
+    exact, also against the other features; the Schur complement of the others loses its
+    negative eigenvalues. Dropping those of the whole matrix would stiffen every direction,
+    and steps would converge linearly.
+    """
+    k = len(slope)
+    along = hessian[:k, :k].copy()
+    for normal in _orthonormal(slope, sums):
+        along -= np.outer(normal, normal @ along)
+        along -= np.outer(along @ normal, normal)
+    values, vectors = np.linalg.eigh(along)
+    # What is left of a direction that the constraints fix is rounding.
+    kept = values > FLAT * np.abs(hessian).max()
+    scaled = vectors[:, kept] * np.sqrt(values[kept])
+    cross = (vectors[:, kept] / np.sqrt(values[kept])).T @ hessian[:k, k:]
+    rest = positive_root(hessian[k:, k:] - cross.T @ cross)
+    root = np.zeros((len(cross) + len(rest), len(hessian)))
+    root[: len(cross), :k], root[: len(cross), k:] = scaled.T, cross
+    root[len(cross) :, k:] = rest
+    return root
+
+
+def _orthonormal(slope: np.ndarray, sums: np.ndarray | None) -> list[np.ndarray]:
+    """Return an orthonormal basis of one or two vectors."""
+    basis: list[np.ndarray] = []
+    for vector in (slope, sums):
+        if vector is not None:
+            for other in basis:
+                vector = vector - (vector @ other) * other
+            length = float(np.sqrt(vector @ vector))
+            if length > 1e-12:
+                basis.append(vector / length)
+    return basis

@@ -92,7 +92,7 @@ class Subproblems:
         scaled = _scaled(kind, numbers)
         shape = scaled["G"].shape
         for solver, options in self._attempts(kind, gain, exact):
-            program = _compiled(kind, solver, *shape, self.max_features, self.feasible)
+            program = self._program(kind, solver, shape)
             memory = None
             if program.row.pace is not None:
                 memory = self._memory.setdefault((kind, solver, shape), {})
@@ -104,6 +104,17 @@ class Subproblems:
             if answer.status in INFEASIBLE:
                 return None
         return None
+
+    def _program(self, kind: str, solver: str, shape: tuple[int, int]) -> Any:
+        """Return a subproblem ready to be solved: without cvxpy where that is possible.
+
+        The user's own options are named as cvxpy's interface takes them.
+        """
+        from convexfs.solving.box_program import CALLS, BoxProgram
+
+        if kind in (LINEAR, CURVED) and solver in CALLS and not (self.feasible or self.options):
+            return BoxProgram(solver, self.max_features)
+        return _compiled(kind, solver, *shape, self.max_features, self.feasible)
 
     @property
     def no_optimum(self) -> str:

@@ -8,18 +8,21 @@ import pytest
 from convexfs import LLFS, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.methods.base.formulation import Solving
-from convexfs.methods.llfs.backend import subproblems as llfs_road_programs
+from convexfs.methods.llfs.backend import path as backend_path_module
 from convexfs.methods.llfs.backend.path import BackendPath
-from convexfs.methods.llfs.backend.point import PointUtilities
+from convexfs.methods.llfs.backend.point import PointUtilities, exact_positive_root
+from convexfs.methods.llfs.backend.subproblems import Subproblems
 from convexfs.methods.llfs.fit import Settings, llfs
 from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.problem import llfs_ratio, llfs_tangent_step
+from convexfs.methods.llfs.problem_steps import program
 from convexfs.methods.llfs.relaxation import candidates, path_solver, relaxed_path
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility_gradient
 from convexfs.solving.backends import BACKENDS
+from convexfs.solving.box_program import BoxProgram
 from convexfs.solving.parametrized import Answer, CompiledProblem
 from convexfs.solving.solve import solve
 from tests.methods.llfs.points import BETAS, point_values, sample
@@ -129,20 +132,26 @@ def test_no_point_depends_on_the_points_before_it(solver):
     np.testing.assert_array_equal(alone.f, again.f)
 
 
+def replace_solve(monkeypatch, fails):
+    """Let programs for which ``fails(program)`` holds be answered by a solver error."""
+    for program_class in (CompiledProblem, BoxProgram):
+
+        def solve(program, *given, original=program_class.solve):
+            return Answer("solver_error", {}) if fails(program) else original(program, *given)
+
+        monkeypatch.setattr(program_class, "solve", solve)
+
+
 class Unreliable:
     """A solver that gives no point for every n-th program."""
 
     def __init__(self, monkeypatch, every):
-        self.calls, self.every, self.original = 0, every, CompiledProblem.solve
-        unreliable = self
+        self.calls, self.every = 0, every
+        replace_solve(monkeypatch, self._fails)
 
-        def solve(program, values, options, memory=None):
-            unreliable.calls += 1
-            if unreliable.calls % unreliable.every == 0:
-                return Answer("solver_error", {})
-            return unreliable.original(program, values, options, memory)
-
-        monkeypatch.setattr(CompiledProblem, "solve", solve)
+    def _fails(self, program):
+        self.calls += 1
+        return self.calls % self.every == 0
 
 
 @pytest.mark.parametrize("form", ["compactness", "bisection", "linear", "ratio"])
@@ -163,16 +172,9 @@ def test_a_solver_that_fails_every_third_program_ends_no_fit(form, monkeypatch):
 
 
 def test_a_solver_that_always_fails_is_replaced_and_counted(monkeypatch):
-    original = CompiledProblem.solve
-
-    def solve(program, values, options, memory=None):
-        if program.row.name == "PIQP":
-            return Answer("solver_error", {})
-        return original(program, values, options, memory)
-
     if not BACKENDS["PIQP"].installed:
         pytest.skip("PIQP is missing")
-    monkeypatch.setattr(CompiledProblem, "solve", solve)
+    replace_solve(monkeypatch, lambda program: program.row.name == "PIQP")
     values = point_values(0, m=6)
     path = backend_path(values, settings("PIQP", betas=[0.3, 0.7]))
     assert path.u1 == pytest.approx(native(values, betas=np.array([0.3, 0.7])).u1, rel=1e-6)
@@ -181,7 +183,7 @@ def test_a_solver_that_always_fails_is_replaced_and_counted(monkeypatch):
 
 
 def test_without_any_solver_betas_are_dropped_and_counted(monkeypatch):
-    monkeypatch.setattr(CompiledProblem, "solve", lambda *_: Answer("solver_error", {}))
+    replace_solve(monkeypatch, lambda program: True)
     X, y = sample(0, n=12, m=12)
     with pytest.warns(ConvexfsWarning, match="pairs of sample and beta are dropped"):
         result = llfs(X, y, Settings(max_features=3, betas=[0.0, 0.5, 0.9]), Solving(solver=ANY))
@@ -328,13 +330,13 @@ def test_a_changed_build_is_what_is_solved():
 
 
 def test_solvers_that_fail_on_curvature_are_given_none(monkeypatch):
-    given, compiled = set(), llfs_road_programs._compiled
+    given, original = set(), Subproblems._program
 
-    def noted(kind, solver, *rest):
+    def noted(self, kind, solver, shape):
         given.add((kind, solver))
-        return compiled(kind, solver, *rest)
+        return original(self, kind, solver, shape)
 
-    monkeypatch.setattr(llfs_road_programs, "_compiled", noted)
+    monkeypatch.setattr(Subproblems, "_program", noted)
     for solver in ("HIGHS", "CLARABEL"):
         path_solver(point_values(0), settings(solver)).path(np.array([0.3, 0.6]))
     assert ("linear", "HIGHS") in given
@@ -346,21 +348,68 @@ def test_large_points_are_solved_over_a_working_set(monkeypatch):
     values = point_values(0, n=40, m=120)
     path = relaxed_path(values, settings(betas=BETAS[::4]))
     assert (path.u1 <= native(values, betas=BETAS[::4]).u1 * (1 + 1e-6))[:-1].all()
-    sizes = {given[3] for given in _compiled_for(point_values(3, n=40, m=120), monkeypatch)}
+    sizes, original = set(), Subproblems._program
+
+    def noted(self, kind, solver, shape):
+        sizes.add(shape[1])
+        return original(self, kind, solver, shape)
+
+    monkeypatch.setattr(Subproblems, "_program", noted)
+    path_solver(point_values(3, n=40, m=120), settings()).path(np.array([0.5]))
     assert sizes == {40}
 
 
-def _compiled_for(values, monkeypatch):
-    """Kind, solver, tangents and features of the programs that a point needs."""
-    seen, original = [], llfs_road_programs._compiled
+@pytest.mark.parametrize("solver", installed("PIQP", "CLARABEL"))
+def test_steps_given_directly_have_the_optimum_of_those_given_by_cvxpy(solver):
+    steps = []
+    path_solver(point_values(0, m=12), settings(solver), steps).path(np.array([0.2, 0.5, 0.8]))
+    options = BACKENDS[solver].options(1e-9)
+    for step in [step for step in steps if step.kind in ("linear", "curved")]:
+        compiled = CompiledProblem(
+            program(step.kind, 12, len(step.numbers["h"]), 16, ALPHA), solver
+        )
+        values = [
+            compiled.problem.objective.value
+            for each in (BoxProgram(solver, ALPHA), compiled)
+            if _hold(compiled.problem, step.numbers, each.solve(step.numbers, options).primal["f"])
+        ]
+        assert values[0] == pytest.approx(values[1], abs=1e-8)
 
-    def spy(*given):
-        seen.append(given)
-        return original(*given)
 
-    monkeypatch.setattr(llfs_road_programs, "_compiled", spy)
-    path_solver(values, settings()).path(np.array([0.5]))
-    return seen
+def _hold(problem, numbers, f):
+    """Set a problem's values; return whether its constraints hold."""
+    for parameter in problem.parameters():
+        parameter.value = numbers[parameter.name()]
+    problem.var_dict["f"].value = f
+    return all(row.violation().max() <= 1e-7 for row in problem.constraints)
+
+
+def test_options_of_the_user_reach_the_solver_by_cvxpy():
+    if not BACKENDS["PIQP"].installed:
+        pytest.skip("PIQP is missing")
+    path = backend_path(point_values(0, m=6), settings("PIQP", options={"backend": "dense"}))
+    assert path.failures.sum() == 0
+
+
+def test_curvature_is_exact_along_the_fractional_features():
+    rng = np.random.default_rng(0)
+    root, slope = rng.standard_normal((6, 6)), rng.random(3)
+    hessian = root + root.T
+    hessian[:3, :3] += 10.0 * np.eye(3)
+    R = exact_positive_root(hessian, slope, np.ones(3))
+    move = np.zeros(6)
+    move[:3] = np.cross(slope, np.ones(3))
+    assert move @ R.T @ R @ move == pytest.approx(move @ hessian @ move)
+
+
+def test_one_pass_down_leaves_out_no_better_optimum(monkeypatch):
+    """Betas whose solutions lie on one face are not visited twice: all are, here."""
+    values = point_values(0, n=30, m=20)
+    quick = backend_path(values, settings(betas=np.linspace(0, 1, 21)))
+    monkeypatch.setattr(backend_path_module, "_on_one_face", lambda *_: False)
+    slow = backend_path(values, settings(betas=np.linspace(0, 1, 21)))
+    assert quick.iterations.sum() < slow.iterations.sum()
+    np.testing.assert_allclose(quick.u1, slow.u1, rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", ["compactness", "bisection"])

@@ -1,7 +1,7 @@
 """Write the numbers of the solver study on public instances into its page.
 
-    convexfs compare --set all --instances DIR --sample 6 --seed 2026 --no-default \
-        --tol 1e-3,1e-6 --repeats 1 --time-limit 10 --out runs/study
+    convexfs compare --set all --instances DIR --sample 5 --seed 2027 --no-default \
+        --tol 1e-3,1e-6 --repeats 2 --time-limit 10 --out runs/study
     python scripts/benchmarks/solver_study.py runs/study   # export, then tables of the page
     python scripts/benchmarks/solver_study.py              # tables of the page from the export
 

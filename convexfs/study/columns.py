@@ -43,7 +43,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """The label or, without one, the name in words without its unit."""
+        """The label or, without one, the name in words, without a final "seconds"."""
         return self.label or self.name.replace("_", " ").removesuffix(" seconds")
 
     def printed(self, value: Any) -> str:

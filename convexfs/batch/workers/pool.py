@@ -149,7 +149,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
     def reply(number: int, message: bytes) -> None:
         pipe.send_bytes(_HEADER.pack(number, os.getpid()) + message)
 
-    # If the parent has ended, nobody reads the message.
+    # The loop ends when the parent closes the pipe or has ended; then nobody reads a reply.
     with one_thread(), suppress(EOFError, ConnectionError):
         hello, _ = attempt(setup or bool)
         reply(_HELLO, pickle.dumps(hello.failure))

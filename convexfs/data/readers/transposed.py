@@ -57,7 +57,7 @@ def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
 
 
 def with_metadata(data: Dataset, rows: Sequence[str], metadata: Metadata) -> Dataset:
-    """Return the data with metadata of its features, matched by their names in `rows`."""
+    """Return the data with `metadata` of its features; `rows` names the feature of each entry."""
     if not metadata:
         return data
     places = {name: i for i, name in enumerate(rows)}

@@ -31,7 +31,8 @@ ITERATIONS = 300
 EQUILIBRATIONS = 12
 #: Rays are searched for in a box of this half-width, in units of the columns.
 LONGEST_RAY = 1e4
-#: Clarabel takes more iterations than this, and does not more operations in a second.
+#: Clarabel takes at least this many iterations, and does at most this many operations per second;
+#: it is not started if these alone would exceed the time left.
 FEWEST_ITERATIONS, FASTEST = 8, 5e10
 
 
@@ -133,7 +134,7 @@ def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) 
 
 
 def least_seconds(form: StandardForm) -> float:
-    """Return a lower estimate of the CPU seconds in which Clarabel solves `form`.
+    """Return a lower estimate of Clarabel's CPU seconds for `form`; 0 without psd cones.
 
     Clarabel looks at the clock between iterations only. In each it factors a matrix with a dense
     block for every semidefinite cone, of as many rows as the cone has rows with entries.
@@ -198,7 +199,7 @@ class Inside:
 def interior_point(
     form: StandardForm, scaling: Scaling, level: float | None, seconds: float = np.inf
 ) -> Inside | None:
-    """Return the point deepest inside its cones with linear cost at most `level`, or None."""
+    """Return a point deep inside its cones (margin at most 1) with q'z <= `level`, or None."""
     columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     parts = [
@@ -326,7 +327,7 @@ def _without_noise(values: np.ndarray) -> np.ndarray:
 def _run(
     P: Any, q: np.ndarray, A: Any, b: np.ndarray, cones: list[Any], seconds: float = np.inf
 ) -> Found | None:
-    """Minimise 1/2 z'Pz + q'z with Az + b in the cones by Clarabel; return None if it fails."""
+    """Minimise 1/2 z'Pz + q'z with Az + b in the cones by Clarabel; None if it fails or is late."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = ITERATIONS

@@ -238,7 +238,7 @@ class ConvexOptimum:
         return 0.0 if off == 0 else off / scale if scale > 0 else np.inf
 
     def _given(self) -> Iterator[Candidate]:
-        """Yield the multipliers that the solver returned with its solution."""
+        """Yield the solver's own multipliers as candidates; none for DGP or if they do not fit."""
         form, cone = self.form, self.claimed.cone
         if self.convex.logarithmic or self.full is None:
             return

@@ -54,9 +54,9 @@ from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 ROUNDING = 2.0**-50
 #: Fractions of the tolerance: the gap that a proof aims at, and the loss allowed to corrections.
 ENOUGH, SPENT = 0.5, 0.1
-#: Multipliers of curved cones are moved inside their cones by this share of their size.
+#: Multipliers of curved cones are moved inside them by these shares of their size, in turn.
 ROOMS = (0.0, 1e-9, 1e-7)
-#: A candidate is abandoned after using this share of the remaining budget.
+#: After this share of the remaining budget, no further ROOMS are tried for a candidate.
 ONE_CANDIDATE = 0.3
 #: Programs with more entries get no bound from linear cuts in place of curved cones.
 MOST_RELAXED = 200_000
@@ -288,7 +288,7 @@ class OptimalityProof:
         return cost_at(self.form, z)[0] + change <= self.cost + self.tol * self.scale
 
     def _attain(self, z: np.ndarray) -> None:
-        """Set `attained` if a feasible point near z is proven to cost no more, once a bound is."""
+        """If curved and the bound is good, set `attained` if a feasible point near is as cheap."""
         if self.flat or self.attained or self.best.value < self.cost - self.tol * self.scale:
             return
         near = tightened(self.form, z)
@@ -384,7 +384,10 @@ class OptimalityProof:
             self._keep(replace(relaxed, by=by), self.cut)
 
     def _exactly(self, candidate: Candidate) -> None:
-        """Store the bound of the candidate's basis in rational arithmetic, if that is cheap."""
+        """Store the rational bound of the candidate's basis, and its optimum if exactly feasible.
+
+        Do nothing if the program is large.
+        """
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return

@@ -23,7 +23,7 @@ from convexfs.certification.program.scaling import NEAR_ZERO, proof_scale, units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate, values_kept
 
-#: Number of random changes of each variable that estimate the objective's unit.
+#: Random changes of each variable, beside +-1 unit, that estimate the objective's unit.
 DIRECTIONS = 5
 
 
@@ -144,7 +144,7 @@ def level_is_infeasible(
 
 
 def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> Certificate:
-    """Return the certificate of the claim that a quasi-convex problem is infeasible."""
+    """Return the certificate of a quasi-convex problem's infeasibility: proven or undecided."""
     constraints = cp.Problem(cp.Minimize(0), problem.constraints)
     try:
         if constraints.is_dcp() and constraints.variables():

@@ -260,7 +260,7 @@ def _found(name: str | Path) -> tuple[Path, bytes]:
 
 
 def check_files(names: Iterable[str]) -> None:
-    """Raise ProblemFileError if a problem file does not exist; nothing is loaded."""
+    """Raise ProblemFileError if a file does not exist; names of functions are not looked up."""
     for name in names:
         if not custom.is_function(Path(name)):
             _find(name)
@@ -279,7 +279,7 @@ def _find(name: str | Path) -> Path:
 def with_fixed(
     build: Callable[..., Any] | None, chosen: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
-    """Return `build` with the arguments in `chosen` fixed and removed from its signature."""
+    """Return `build` with the arguments in `chosen` fixed and no longer taken; None for None."""
     if build is None:
         return None
     parameters = inspect.signature(build).parameters

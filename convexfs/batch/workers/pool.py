@@ -59,9 +59,11 @@ FORKS = CONTEXT.get_start_method() == "fork"
 #: SIGKILL, or by SIGKILL. SIGKILL may also come from other users or a lack of memory, so more of
 #: those are allowed.
 FATAL_DEATHS, FATAL_KILLS = 2, 5
-#: The run ends if this many workers in a row fail to start, or one takes more seconds than this.
+#: The run ends if this many workers in a row fail to start; a start that takes more seconds than
+#: this fails.
 FALSE_STARTS, START_SECONDS = 10, 120.0
-#: Tasks submitted to an executor at a time: enough for a cluster, few enough for memory.
+#: Tasks submitted to an executor at a time (two per job if that is more): enough for a cluster, few
+#: enough for memory.
 IN_FLIGHT = 256
 #: Message of a worker that has prepared a task and begins it; no pickle starts like this.
 BEGUN = b"begun"

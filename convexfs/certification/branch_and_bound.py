@@ -255,7 +255,7 @@ class _Tree:
         self.bound = min([each for each, _, _ in heap] + left, default=np.inf)
 
     def _relaxed(self, box: Box) -> tuple[float, np.ndarray | None]:
-        """Return a node's proven lower bound (inf: infeasible) and its relaxation's point or None."""
+        """Return a node's proven lower bound (inf: infeasible), and its relaxed point or None."""
         found = self._flat(box) if self.session is not None else self._curved(box)
         if found is None:
             return -np.inf, None

@@ -238,7 +238,7 @@ def names(columns: Iterable[Column]) -> list[str]:
 
 
 def find_column(values: Any) -> Column:
-    """Return the declared column with the name of a Series, or else one that suits its dtype."""
+    """Return the declared column with a Series's name, or one that suits its name or dtype."""
     name = str(values.name)
     if name in _KNOWN:
         return _KNOWN[name]

@@ -54,8 +54,8 @@ from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan
 
 #: Id of the process that imported this module; forked workers have another.
 MAIN_PROCESS = os.getpid()
-#: Time limit of a task, as a multiple of the solve's limit. It covers the solve, the neighbour of a
-#: warm start, stating and compiling, and two certificates on a busy core.
+#: Time limit of a task, as a multiple of the solve's limit; START_SECONDS are added. It covers the
+#: solve, the neighbour of a warm start, stating and compiling, and two certificates on a busy core.
 TASK_LIMITS = 7
 #: Task fields that do not change the problem, set to blanks to look up its cones.
 _SAME_PROBLEM = {
@@ -158,7 +158,7 @@ def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]
 def measure(
     task: Task, pythons: Mapping[str, Path] | None = None, variants: Mapping[str, str] | None = None
 ) -> Result:
-    """Run and certify one task, with the solver's time, memory and DIMACS errors; warm up first.
+    """Return the Result of one task, certified, with memory and DIMACS errors; or skipped.
 
     `pythons` are the interpreters of environments, `variants` the solvers that are left out where
     a problem has no integers, each with its twin that takes part.
@@ -248,7 +248,10 @@ def certify_to_target(problem: Any, solution: Solution, limit: float | None = No
 
 
 def _from_neighbour(task: Task) -> Result:
-    """Solve the task from the (unrecorded) solution of the neighbouring grid point."""
+    """Solve a task from the (unrecorded) solution of the neighbouring grid point.
+
+    Skip it if the solver starts cold only, for a fit, or if the neighbour is not solved.
+    """
     from convexfs.solving.backends import BACKENDS
 
     if task.solver not in BACKENDS or not BACKENDS[task.solver].warm:

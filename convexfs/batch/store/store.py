@@ -291,7 +291,7 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def _check(self) -> None:
-        """Raise RunError unless the file is intact, has all columns of its version, and no views."""
+        """Raise RunError unless the file is intact and has all columns of its version, no views."""
         if foreign := schema.foreign(self._db):
             raise RunError(
                 f"{self.path}: holds {foreign!r:.60}, a view, trigger or virtual table; no run of "

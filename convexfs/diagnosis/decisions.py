@@ -127,7 +127,7 @@ def _proof_of_infeasibility(
 
 
 def _nearest(form: StandardForm, budget: Budget) -> Found | None:
-    """Return a point of least violation with multipliers, from HiGHS or Clarabel, or None."""
+    """Return HiGHS's point and ray or, if curved, Clarabel's of least violation; else None."""
     if form.curved.any():
         return least_violation(form, Scaling.equilibrated(form))
     program = LinearProgram(form.without_objective())

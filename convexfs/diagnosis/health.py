@@ -98,7 +98,10 @@ def _extreme(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _big_m(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield (row name, sentence) of rows with a big M, and the smallest M that is enough."""
+    """Yield (row name, sentence) of rows with a big M: what is enough if that is below half of it.
+
+    If no M can be computed, advise to bound the other variables.
+    """
     form, program = names.program.form, names.program
     if not form.integer.size:
         return

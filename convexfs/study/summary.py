@@ -271,7 +271,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
 
 
 def agreement(selected: Frame) -> pd.DataFrame:
-    """Return the mean Jaccard index of each two solvers' selected features, where both solved.
+    """Return the mean Jaccard index of each two solvers' features, both solved or undecided.
 
     Returns
     -------

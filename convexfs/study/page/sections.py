@@ -176,7 +176,7 @@ def beside_published(frame: Frame) -> Section | None:
 
 
 def failures(frame: Frame) -> Section | None:
-    """Return the section of failures grouped by message, and of wrong claims, or None."""
+    """Return the section of tasks not solved, by message, and of wrong claims; None if all are."""
     table, wrong = reasons(frame), wrong_claims(frame)
     if table.empty:
         return None
@@ -228,7 +228,10 @@ def downloads(frame: Frame) -> Section:
 
 
 def of_points(kept: Frame) -> Iterator[Section | None]:
-    """Yield the sections on LLFS points: solvers compared, then figures of the last fit."""
+    """Yield the sections on LLFS points: solvers compared, then figures and table of the last fit.
+
+    Yield nothing without points.
+    """
     if kept.empty:
         return
     if kept["solver"].nunique() > 1:

@@ -90,7 +90,9 @@ def check_number(
     whole: bool = False,
     open_ends: bool = False,
 ) -> None:
-    """Raise InputError unless `value` is a number in [low, high] (open interval: `open_ends`).
+    """Raise InputError unless `value` is a number in [low, high]; `open_ends` exclude the ends.
+
+    With `whole` it must be an integer, otherwise finite.
 
     >>> check_number("n_neighbors", 0, 1, whole=True)
     Traceback (most recent call last):

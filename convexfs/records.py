@@ -251,7 +251,10 @@ class Certificate:
 
     @property
     def worst(self) -> float:
-        """Largest residual, gap included; NaN if one is NaN or the primal residual is missing."""
+        """Largest of residuals, gap and error of the reported objective; NaN if one is NaN.
+
+        NaN also without a primal residual.
+        """
         import numpy as np
 
         parts = (

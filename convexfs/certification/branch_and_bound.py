@@ -121,7 +121,7 @@ def _verified_rest(
     scale: float,
     budget: Budget,
 ) -> IntegerOutcome:
-    """Verify the point's optimality with its integer columns fixed at the rounded `integers`."""
+    """Return the verdict on the point's optimality with its integer columns fixed at `integers`."""
     fixed, rest = _with_fixed(form, integers)
     offset = fixed.d - form.d
     if not rest.size:

@@ -114,7 +114,7 @@ def _print_points(console: Console, by_point: "Frame") -> None:
 
 
 def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
-    """Print a table of solvers at the smallest tolerance, and each class's fastest solver."""
+    """Print SHOWN_SOLVERS solvers at the smallest tolerance, and each class's fastest."""
     from convexfs.study import columns, summary
 
     table: Frame = summary.summary(rows, shift)

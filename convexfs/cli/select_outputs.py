@@ -40,7 +40,7 @@ PAGES = (".html", ".htm")
 
 
 def check_targets(arguments: argparse.Namespace) -> None:
-    """Raise InputError if an output file cannot be written or would overwrite another file.
+    """Raise InputError if an output cannot be written, or is an input or another output.
 
     Raises
     ------

@@ -197,7 +197,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 
 
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return lower and upper values of each row's side for which the basis stays optimal."""
+    """Return lower and upper values of each row's side that keep the basis optimal; or None."""
     free = np.full(form.q.size, np.inf)
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
@@ -214,7 +214,7 @@ def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
 def _moved(
     names: Names, found: list[Price], solution: Solution, budget: Budget
 ) -> list[tuple[str, str]]:
-    """Return (row name, sentence) of up to 3 rows: optimum at a limit loosened 10 %, and predicted."""
+    """Return (row name, sentence) of up to 3 rows: optimum if loosened by 10 %, and predicted."""
     problem, lines = names.program.stated, []
     for price in found[:MOST_MOVED]:
         limit = names.limit(price.member)

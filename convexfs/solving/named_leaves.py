@@ -108,7 +108,7 @@ def unstated(defaults: list[Any], rows: Sequence[Any], variable: cp.Variable) ->
 
 
 def _half_spaces(row: Any, variable: cp.Variable) -> list[tuple[np.ndarray, float]]:
-    """Return (unit normal a, bound b) of each half-space ``a'x <= b``; [] if not affine."""
+    """Return (unit normal a, bound b) of each half-space ``a'x <= b``; [] if not affine in x only."""
     if not isinstance(row, Inequality | Equality) or not row.expr.is_affine():
         return []
     if {each.id for each in row.variables()} != {variable.id}:

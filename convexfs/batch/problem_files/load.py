@@ -106,7 +106,7 @@ class MethodReader(Reader):
             self.fail(str(error), "METHOD")
 
     def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
-        """Return the name in GRID that selects a part of a fit ("point" for LLFS), as a set."""
+        """Return {name in GRID that selects a part of a fit}, as {"point"} for LLFS; empty if bool."""
         if isinstance(fit, bool):
             return set()
         known = parts_of(formulation)

@@ -60,7 +60,7 @@ class FileSystem:
 
 
 def probe(folder: Path) -> FileSystem:
-    """Test a folder's file system for maps and locks with a temporary file."""
+    """Return a folder's FileSystem, tested for maps and locks with a temporary file."""
     kind = file_system_kind(folder)
     with tempfile.TemporaryFile(dir=folder, prefix=".probe-") as file:
         file.write(bytes(mmap.PAGESIZE))

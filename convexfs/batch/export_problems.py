@@ -83,7 +83,7 @@ def export_problems(
     data: Iterable[str] = DATA,
     watch: Callable[[Instance], None] = lambda instance: None,
 ) -> list[Instance]:
-    """Write formulations on data sets as problem files, with tables ``problems.csv`` and ``.md``.
+    """Write formulations as problem files, with problems.csv and .md; return an Instance each.
 
     Parameters
     ----------

@@ -81,14 +81,14 @@ class Scaling:
 
     @classmethod
     def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
-        """Scale columns by `units`, and rows by the sum of their absolute terms at these units."""
+        """Return the scaling of columns by `units`, and of rows by their absolute terms at these."""
         own = np.abs(form.b) + form.sizes @ units.columns
         sizes = np.where(own > 0, own, units.rows)
         return cls(units.columns, form.scales(sizes), cost or 1.0)
 
     @classmethod
     def equilibrated(cls, form: StandardForm) -> "Scaling":
-        """Scale rows and columns so that their largest entries are near 1 (Ruiz equilibration)."""
+        """Return the scaling that makes largest entries of rows and columns near 1 (Ruiz)."""
         rows, columns, entries = np.ones(form.b.size), np.ones(form.q.size), form.sizes.tocoo()
         for _ in range(EQUILIBRATIONS):
             scaled = rows[entries.row] * entries.data * columns[entries.col]
@@ -241,7 +241,7 @@ def completed(
     priced: bool = False,
     natural: bool = False,
 ) -> Found | None:
-    """Fix the known columns at `point` and minimise over the others by Clarabel; None if it fails.
+    """Return Clarabel's minimum with known columns fixed at `point`; None if it fails.
 
     `contradicts` if there are none. Rows without any such column are left out; so are, with
     `priced`, columns that no cost depends on. With `natural`, in units of the data.

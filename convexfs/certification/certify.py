@@ -261,7 +261,7 @@ def _refuted(tol: float, reason: str, residual: float = np.inf) -> Certificate:
 
 
 def _of_constants(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
-    """Verify a status of a problem without variables: evaluate its constant constraints."""
+    """Return the certificate of a problem without variables, from its constant constraints."""
     status = claimed.status.removesuffix("_inaccurate")
     worst, objective = violation(problem), objective_value(problem)
     feasible, reported = worst.value <= ROUNDING, claimed.reported

@@ -174,7 +174,7 @@ def lacking_values(problem: cp.Problem) -> Iterable[str]:
 
 
 def broken_assumption(problem: cp.Problem) -> str:
-    """Describe a convexity assumption of the user (as psd_wrap) that does not hold; "" if none."""
+    """Return text on a convexity assumption of the user (as psd_wrap) that is false; "" if none."""
     for expression in _expressions(problem):
         match expression:
             case QuadForm():

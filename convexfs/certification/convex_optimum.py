@@ -178,7 +178,7 @@ class ConvexOptimum:
         return not violation(self.convex.stated, sizes).value <= self.rules.tol
 
     def _violated(self, strict: Violation) -> Certificate:
-        """Refute an infeasible point; leave it undecided if rounding may explain the violation."""
+        """Return an infeasible point's certificate: refuted, or undecided if it may be rounding."""
         reason = f"{strict.where} is violated by {strict.value:.1e}"
         if self.worst.value <= self.rules.tol:
             reason = f"{reason} of the point's size, but less in its own unit"

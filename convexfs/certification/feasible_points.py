@@ -228,7 +228,7 @@ def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 def cheaper_points(
     form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray], budget: Budget
 ) -> Iterator[np.ndarray]:
-    """Yield surely feasible points cheaper than `target`, starting from the points `found`.
+    """Yield points near a feasible one that surely costs less than `target`, from those `found`.
 
     `cost` is the claimed one, without the constant.
     """
@@ -304,7 +304,7 @@ def interior_points(
 
 
 def any_interior_point(form: StandardForm) -> Inside | None:
-    """Return the point deepest inside all cones, whatever it costs; None if none is found."""
+    """Return a point deep inside all cones, whatever it costs; None if Clarabel finds none."""
     feasible = replace(form, q=np.zeros_like(form.q), P=None)
     at_zero = data_units(form)
     for scaling in (Scaling.equilibrated(feasible), Scaling.of(feasible, at_zero, 1.0)):

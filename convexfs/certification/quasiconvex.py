@@ -30,7 +30,7 @@ DIRECTIONS = 5
 def quasiconvex_optimum(
     problem: cp.Problem, objective: float, reported: float, tol: float, budget: Budget
 ) -> Certificate:
-    """Verify that the point in `problem` is feasible, and that none is better by more than tol."""
+    """Return the certificate of the claim that the point in `problem` is optimal up to `tol`."""
     sizes = _sizes(problem)
     worst = min(violation(problem), violation(problem, sizes), key=lambda each: each.value)
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0

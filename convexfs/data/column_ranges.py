@@ -49,7 +49,7 @@ def check_ends(
     where: str = "X",
     feature_names: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Do as :func:`check_range`, given the minimum and maximum of each column."""
+    """Return what :func:`check_range` does, given the minimum and maximum of each column."""
     _refuse_overflow(low, high, where, feature_names)
     spread = (high.astype(np.float64) - low.astype(np.float64)).max()
     if 0 < spread < SMALLEST_SPREAD:

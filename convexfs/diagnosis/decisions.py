@@ -21,9 +21,9 @@ from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.diagnosis.ownership import OwnedProgram, StatedRow
 
-#: Largest number of branch-and-bound nodes for one decision.
+#: Most branch-and-bound nodes for one decision; after that it is unknown.
 NODES = 500
-#: Largest number of CPU seconds for one decision.
+#: Most CPU seconds for one decision; after that it is unknown.
 SECONDS = 10.0
 #: If the least violation is at most this share of the rows' units, feasibility is tried first.
 NEARLY = 1e-7

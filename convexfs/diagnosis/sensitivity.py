@@ -175,7 +175,7 @@ def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float])
 
 
 def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
-    """Return (row name, sentence): for which limits the dual values hold, in linear programs."""
+    """Return (row name, sentence): for which limits dual values hold; [] if nonlinear or large."""
     form = names.program.form
     if form.curved.any() or form.integer.size or form.b.size > MOST_RANGED:
         return []

@@ -77,7 +77,7 @@ def compare_files(
     environments: Mapping[str, str | Path] | None = None,
     **plan: Any,
 ) -> Progress:
-    """Run every solver on every problem of these files; skip tasks finished earlier.
+    """Run the plan's solvers on the problems of these files; skip tasks finished earlier.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
 
 
 def certify_to_target(problem: Any, solution: Solution, limit: float | None = None) -> Certificate:
-    """Certify to ten times the accuracy; if an optimum passes, try the accuracy itself too.
+    """Return the certificate to ten times the accuracy, or to the accuracy if that is proven too.
 
     A proof stops where it suffices: one of ten times the accuracy says nothing about whether the
     accuracy itself was reached. A certificate takes as much CPU time as usual, but at most `limit`
@@ -289,7 +289,7 @@ class Peak:
 
 @contextmanager
 def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
-    """Measure the peak memory of solver calls inside the block, and limit their time.
+    """Yield the Peak memory of solver calls in the block; in workers, limit their time.
 
     It is what the process held at its peak beyond what it held when the solver was called.
     Linux reports it; what an earlier solve has left for reuse is given back first. A worker process

@@ -11,13 +11,13 @@ from convexfs.study.outcome_rules import ANSWERED, WRONG, Frame
 from convexfs.study.summary import accuracy_time, agreement, performance_profile
 from convexfs.study.time_to_accuracy import CURVE, reached_within, targets_of, time_to_accuracy
 
-#: Most points of a panel; points that nearly cover each other are dropped.
+#: In panels of accuracy and time with more points, those that nearly cover others are dropped.
 MOST_POINTS = 1500
 #: Most points of a step curve.
 MOST_STEPS = 300
 #: Most samples (rows) and features (columns) of a heat map.
 MOST_SAMPLES, MOST_FEATURES = 400, 120
-#: Most panels of one figure.
+#: Most panels of the figures of selected features and of single samples.
 MOST_PANELS = 40
 ALL_PROBLEMS = "all problems"
 PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds": "solve"}

@@ -106,7 +106,7 @@ class MethodReader(Reader):
             self.fail(str(error), "METHOD")
 
     def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
-        """Return {name in GRID that selects a part of a fit}, as {"point"} for LLFS; empty if bool."""
+        """Return {name in GRID that selects a part of a fit}, as {"point"}; empty if FIT is bool."""
         if isinstance(fit, bool):
             return set()
         known = parts_of(formulation)
@@ -212,7 +212,7 @@ _AGAIN = (
 
 
 def load_problem_file(name: str | Path, sha256: str | None = None) -> ProblemFile:
-    """Read and check a problem file; raise RunError if its hash is not `sha256`, if given.
+    """Return a problem file, checked; raise RunError if its hash is not `sha256`, if given.
 
     Parameters
     ----------

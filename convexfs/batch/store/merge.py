@@ -46,7 +46,7 @@ class Merged:
 
 
 def merge(folders: Iterable[str | Path], out: str | Path) -> Merged:
-    """Merge the folders of shards into the folder `out`, as if the run had not been split.
+    """Merge folders of shards into `out`, as if the run had not been split; return counts.
 
     Parameters
     ----------

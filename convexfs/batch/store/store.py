@@ -117,7 +117,7 @@ class Store(AbstractContextManager["Store"]):
         self._held.close()
 
     def finished(self) -> dict[str, tuple[str, bool | None, str]]:
-        """Return {key: (status, verdict, failure)} of all stored tasks."""
+        """Return {key: (status, True, False or None as verdict, failure)} of all stored tasks."""
         rows = self._select("SELECT key, status, ok, failure FROM tasks")
         return {
             key: (status, None if ok is None else bool(ok), failure or "")

@@ -88,7 +88,7 @@ def run(
     setup: Callable[[], None] | None = None,
     prepare: Callable[[T], object] | None = None,
 ) -> Generator[Outcome[T], None, None]:
-    """Run ``work`` on every task in worker processes; yield an Outcome each, as they finish.
+    """Run ``work`` on tasks in workers, an executor or here; yield Outcomes as they finish.
 
     Closing the generator, or an exception inside it, ends all workers.
 
@@ -327,7 +327,7 @@ class _Crew:
         return outcome
 
     def _replace(self, worker: _Worker, late: bool = False) -> Outcome | None:
-        """End a dead or late worker; start a new one, on the same job unless it is given up."""
+        """End a dead or late worker and start another; return the Outcome if its job is over."""
         self._workers.remove(worker)
         if late:
             worker.process.kill()

@@ -198,7 +198,7 @@ def relaxed_bound(
     scale: float,
     seconds: float,
 ) -> Bound | None:
-    """Bound a cone program by a linear program with cone cuts from `y`; None if that fails.
+    """Return a bound from the linear program with cone cuts from `y`; None if HiGHS fails.
 
     See :class:`~convexfs.certification.duals.correction_system.Goal` for `target` and `spent`.
     """

@@ -191,7 +191,7 @@ TRIED = 2
 
 
 def of_cone_point(form: StandardForm, point: ConePoint) -> Iterator[np.ndarray]:
-    """Yield a solver's multipliers in the rows of `form`, if it solved this cone program.
+    """Yield up to TRIED readings of a solver's multipliers by row, if it solved this program.
 
     Solvers that take quadratic objectives as cones are given another program.
     """

@@ -105,7 +105,10 @@ class LinearProgram:
         presolve: bool = True,
         seconds: float = 60.0,
     ) -> BasicSolution:
-        """Minimise q'z (default: the form's) by HiGHS; `box` replaces bounds, `units` scale."""
+        """Return HiGHS's result of minimising q'z (default: the form's q).
+
+        `box` replaces the column bounds, and `units` scale the columns.
+        """
         q = self.form.q if q is None else q
         lower, upper = (self.lower, self.upper) if box is None else box
         units = np.ones(q.size) if units is None else units

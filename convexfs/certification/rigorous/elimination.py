@@ -122,7 +122,7 @@ class _Rows:
         return None
 
     def _try(self, row: int, column: int, others: dict[int, float], offset: float) -> bool:
-        """Substitute `column` in all rows; return False, changing nothing, if a number rounds."""
+        """Substitute `column` in all rows; False, changing nothing, if inexact or WORK is spent."""
         users = self.users[column] - {row}
         self.work -= sum(len(self.rows[user]) + len(others) for user in users)
         if self.work < 0:

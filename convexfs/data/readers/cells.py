@@ -63,7 +63,7 @@ def numbers_left(frame: Any, reading: Reading) -> Any:
 
 
 def _without_units(frame: Any, reading: Reading) -> Any:
-    """Convert columns in which all numbers have the same unit, or unusual minus signs."""
+    """Convert features' texts that are numbers with one unit for all, or unusual minus signs."""
     plain, read = number_text(reading), {}
     others = {reading.target, reading.id, *reading.aside}
     for name in [own for own in _text_columns(frame) if own not in others]:

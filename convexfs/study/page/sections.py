@@ -144,7 +144,7 @@ def best(frame: Frame, shift: float) -> Section | None:
 
 
 def instances(frame: Frame) -> Section | None:
-    """Return the section with seconds or outcome of every instance and solver; None with one."""
+    """Return the section with seconds or outcome by instance and solver; None with one solver."""
     if frame["solver"].nunique() < 2:
         return None
     table, declared = by_instance(frame)

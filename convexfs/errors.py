@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
-#: Longest repr of a value in a message, in characters.
+#: In messages, reprs of values with more characters lose their middle.
 _SHOWN = 60
 #: Largest seed: the largest integer that SQLite stores.
 LARGEST_SEED = 2**63 - 1

@@ -81,7 +81,7 @@ class Scaling:
 
     @classmethod
     def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
-        """Return the scaling of columns by `units`, and of rows by their absolute terms at these."""
+        """Return the scaling of columns by `units`, and of rows by their terms at these."""
         own = np.abs(form.b) + form.sizes @ units.columns
         sizes = np.where(own > 0, own, units.rows)
         return cls(units.columns, form.scales(sizes), cost or 1.0)

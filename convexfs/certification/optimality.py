@@ -50,7 +50,8 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 
-#: Costs of linear programs may change by this share of their terms (rounding of the data).
+#: A proof for a flat program counts if it holds for costs changed by up to this share of their
+#: terms (rounding of the data).
 ROUNDING = 2.0**-50
 #: Fractions of the tolerance: the gap that a proof aims at, and the loss allowed to corrections.
 ENOUGH, SPENT = 0.5, 0.1

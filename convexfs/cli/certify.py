@@ -28,7 +28,7 @@ from convexfs.errors import (
 if TYPE_CHECKING:
     from convexfs.batch.recertify import Recertified
 
-#: Estimated bytes of memory to read one byte of a solution file.
+#: Estimated bytes of memory to read one byte of a solution file, which must fit the read limit.
 _PARSED = 40
 #: Exit code by verdict (refuted, undecided, proven), most severe first; a run exits with the first
 #: that occurs.

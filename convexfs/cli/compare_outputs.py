@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 #: Width in columns, if there is no terminal: of the brief output, and of all tables.
 NARROW, WIDE = 80, 180
-#: Most failure reasons that are listed at the end.
+#: Most failure reasons that --verbose lists; the others are counted.
 SHOWN_FAILURES = 10
-#: Most solvers in the brief table.
+#: Most solvers in the brief table; --verbose prints the others.
 SHOWN_SOLVERS = 20
 #: Suffixes of the columns with the ends of an interval.
 ENDS = ("_low", "_high")

@@ -11,7 +11,7 @@ import numpy as np
 from convexfs.errors import writing
 
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
-#: Most bars in a chart; more would be too thin for their names.
+#: Most bars in a chart, and named features in a heat map of samples; the largest are drawn.
 MOST_BARS = 40
 #: Longest name on an axis, in characters; longer ones are cut.
 LONGEST_NAME = 32

@@ -106,7 +106,10 @@ class MethodReader(Reader):
             self.fail(str(error), "METHOD")
 
     def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
-        """Return {name in GRID that selects a part of a fit}, as {"point"}; empty if FIT is bool."""
+        """Return {name in GRID that selects a part of a fit}, as {"point"}; empty if FIT is a bool.
+
+        Raise if the formulation has no such parts.
+        """
         if isinstance(fit, bool):
             return set()
         known = parts_of(formulation)

@@ -67,7 +67,7 @@ FALSE_STARTS, START_SECONDS = 10, 120.0
 IN_FLIGHT = 256
 #: Message of a worker that has prepared a task and begins it; no pickle starts like this.
 BEGUN = b"begun"
-#: Largest number of workers; more must be a typing error.
+#: More workers raise an error, because they must be a typing error.
 MOST_JOBS = 10_000
 #: Header of every message: the number of its job, and the pid of the sender.
 _HEADER = struct.Struct("<QQ")

@@ -34,7 +34,7 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON
 
-#: Largest number of times that multipliers are corrected in floating point.
+#: Most corrections of multipliers in floating point, for each of two aims: a margin, and exactly 0.
 STEPS = 6
 #: If reduced costs of more columns need a correction, none is tried.
 MOST_COLUMNS = 6_000

@@ -25,7 +25,7 @@ fmpq: Any = _fmpq
 fmpq_mat: Any = _fmpq_mat
 #: A basis with a diagonal block of more rows is not solved exactly.
 LARGEST_BLOCK = 450
-#: Programs with more entries are too expensive for exact arithmetic.
+#: Programs with more entries are too expensive for exact arithmetic, which is not tried.
 MOST_ENTRIES = 60_000
 LOWER, BASIC, UPPER = 0, 1, 2
 

@@ -30,7 +30,7 @@ MOST_JOBS = 100_000
 
 
 def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
-    """Return the shard of the current array job, from its scheduler's environment variables.
+    """Return the shard of the current array job, from its scheduler's variables; raise if none.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class Found:
 
 
 def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) -> Found | None:
-    """Solve `form` by Clarabel in these units; return None if it fails or exceeds `seconds`."""
+    """Return Clarabel's solution of `form` in these units; None if it fails or exceeds `seconds`."""
     if least_seconds(form) > seconds:
         return None
     columns, rows = scaling.columns, 1.0 / scaling.rows
@@ -225,7 +225,7 @@ def interior_point(
 def interior_multipliers(
     form: StandardForm, scaling: Scaling, lift: np.ndarray, seconds: float = np.inf
 ) -> Found | None:
-    """Return dual feasible multipliers that lie inside their cones by `lift`, or None."""
+    """Return Clarabel's point and multipliers that lie inside their cones by `lift`, or None."""
     shifted = replace(form, q=form.q - form.transposed @ lift)
     found = solved_again(shifted, scaling, seconds)
     if found is None or found.contradicts:

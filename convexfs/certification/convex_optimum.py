@@ -188,7 +188,7 @@ class ConvexOptimum:
         return self._made(UNDECIDED, f"{reason} of its terms, which may be rounding errors")
 
     def _is_feasible_as_stated(self, z: np.ndarray, sizes: dict[int, np.ndarray]) -> bool:
-        """Return whether the stated constraints hold at columns z.
+        """Return whether the stated constraints hold at columns z, to the tolerance.
 
         The variables keep their values.
         """

@@ -71,7 +71,7 @@ NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
 
 
 class OptimalityProof:
-    """Search for a proof that no feasible point costs less than `cost`.
+    """Search for a proof that no feasible point costs less than `cost`, and that one costs no more.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def add_certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield (name, cvxpy problem): the variable ``problem``, or one per data and grid point."""
+    """Yield (name, cvxpy problem): the variable ``problem``, or one per task of a problem file."""
     if path.suffix == ".py" and _assigns_problem(path):
         yield path.name, _own_problem(path)
         return

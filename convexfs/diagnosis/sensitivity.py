@@ -162,7 +162,7 @@ def _slacks(program: OwnedProgram) -> dict[int, float]:
 
 
 def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float]) -> list[StatedRow]:
-    """Return inequalities that are tight but have dual value 0 (degenerate)."""
+    """Return tight inequalities with dual value 0 (degenerate); [] if no row has a dual value."""
     if not found:
         return []
     priced = {id(each.member) for each in found}

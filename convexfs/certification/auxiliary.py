@@ -116,7 +116,7 @@ class Found:
 
 
 def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) -> Found | None:
-    """Return Clarabel's solution of `form` in these units; None if it fails or exceeds `seconds`."""
+    """Return Clarabel's solution of `form` in these units; None if it fails or needs too long."""
     if least_seconds(form) > seconds:
         return None
     columns, rows = scaling.columns, 1.0 / scaling.rows

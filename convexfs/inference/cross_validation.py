@@ -31,7 +31,7 @@ _NORMAL = 1.96
 
 
 def as_rows(X: Any) -> Any:
-    """Return samples that allow row indexing: an array, a sparse matrix or a table."""
+    """Return CSR if sparse, a table if some column is not numeric, else a float64 array."""
     if isinstance(X, MixedSamples):
         return _table(X)
     if isinstance(X, SparseSamples):

@@ -348,7 +348,7 @@ def _step_down(
 def _pooled_pvalues(
     t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """Return p-values from the pooled statistics of all features and permutations.
+    """Return p-values from the pooled, standardised statistics of all features and permutations.
 
     1 if constant.
     """

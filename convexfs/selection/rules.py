@@ -26,7 +26,8 @@ TESTS = ("", "fdr", "fwer")
 ITS_CERTIFICATE = "rule's certificate"
 #: Held-out errors count as better than chance up to this p-value.
 _CHANCE = 0.05
-#: Error probability of the joint bound on false features over several tests.
+#: With several tests, draw enough permutations for a joint bound on false features with this error
+#: probability (1 - class_markers.CONFIDENCE).
 _BOUND = 0.05
 #: Fewest samples per class at which held-out errors are computed without a request.
 _FOLDS = 5

@@ -74,8 +74,8 @@ def beside_published(outcomes: Frame) -> pd.DataFrame:
 def contradicts(outcomes: Frame) -> Frame:
     """Return a mask of solved tasks whose result differs from the published one.
 
-    That is ten times the accuracy asked for, and half a unit of the last published digit, relative
-    to the published optimum or to 1.
+    Objectives may differ by ten times the accuracy asked for, relative to the published optimum or
+    to 1, and by half a unit of the last published digit.
     """
     optimum: Frame = pd.to_numeric(outcomes["published"], errors="coerce")
     word = outcomes["published"].notna() & optimum.isna()

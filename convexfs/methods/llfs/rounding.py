@@ -136,7 +136,7 @@ def _utility_with(base, a, features, pattern, s, lam):
 def _fill_in(
     mask, features, patterns, same, other, base_same, base_other, s, lam, level, max_features
 ):
-    """Write the best feasible pattern of the open features into mask; infinity if none."""
+    """Write the best feasible of `patterns` into mask; return its U1, infinity if none."""
     whole = 0
     for m in range(mask.size):
         whole += mask[m]

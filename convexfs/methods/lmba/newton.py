@@ -31,7 +31,7 @@ from convexfs.neighbors.triplets import pair_distances, pair_sums, target_sum
 
 log = logging.getLogger(__name__)
 
-#: Factor between successive widths of rounding.
+#: Factor between successive widths mu at which hinges are rounded.
 _NARROWER = 0.2
 #: Most Newton steps at one width.
 _STEPS = 30

@@ -99,7 +99,7 @@ def slurm_script(
     check_number("--slurm", count, 1, MOST_JOBS, whole=True)
     if time is not None and _seconds(time) < LEAST_SECONDS:
         raise InputError(
-            f"--time {time}: a job gets the signal to stop {WARNING_SECONDS} s before its end;  "
+            f"--time {time}: a job gets the signal to stop {WARNING_SECONDS} s before its end; "
             f"give it at least {LEAST_SECONDS // 60} minutes"
         )
     if memory is not None and not re.fullmatch(r"\d+[KMGT]?", memory):

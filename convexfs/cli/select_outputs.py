@@ -114,7 +114,7 @@ def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sel
     console.print(_weight_table(arguments.method, data, selection))
     if data.n_features > SHOWN_WEIGHTS:
         more = data.n_features - SHOWN_WEIGHTS
-        console.print(f"… and {more} more (--ranking, --report and --json have them all)")
+        console.print(f"… and {more} more (--ranking and --json have them all)")
     took = f"{selection.seconds:.2f} s"
     if selection.solution is not None:
         solver, objective = selection.solution.solver, selection.solution.objective

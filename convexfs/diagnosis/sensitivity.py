@@ -129,18 +129,18 @@ def _price(names: Names, member: StatedRow, constraint: Any, rate: float, best: 
     limit = names.limit(member)
     if limit is None:
         verb = "raises" if rate > 0 else "lowers"
-        words = f"loosening it by 1 {verb} the {best} by about {abs(rate):.6g}"
+        words = f"loosening it {verb} the {best} by {abs(rate):.6g} per unit (small changes)"
         return Price(member, rate, words)
     sign = limit[1]
     if isinstance(constraint, Equality):
         rate = rate * sign
         verb = "raises" if rate > 0 else "lowers"
-        return Price(member, rate, f"raising its right side {limit[0]:.6g} by 1 {verb} the {best} "
-                                   f"by about {abs(rate):.6g}")  # fmt: skip
+        return Price(member, rate, f"raising its right side {limit[0]:.6g} {verb} the {best} "
+                                   f"by {abs(rate):.6g} per unit (small changes)")  # fmt: skip
     side, move = ("upper", "raising") if sign > 0 else ("lower", "lowering")
     verb = "raises" if rate > 0 else "lowers"
-    words = (f"{move} its {side} limit {limit[0]:.6g} by 1 {verb} the {best} by about "
-             f"{abs(rate):.6g}")  # fmt: skip
+    words = (f"{move} its {side} limit {limit[0]:.6g} {verb} the {best} by {abs(rate):.6g} "
+             "per unit (small changes)")  # fmt: skip
     return Price(member, sign * rate, words)
 
 
@@ -230,7 +230,7 @@ def _moved(
             to = limit[0] + step * limit[1]
             lines.append((names.row(price.member), (
                 f"at a limit of {to:.6g} the optimum is {again.objective:.6g} "
-                f"(predicted by its dual value:  {predicted:.6g})"
+                f"(predicted by its dual value: {predicted:.6g})"
             )))  # fmt: skip
     return lines
 

@@ -80,7 +80,8 @@ def contradicts(outcomes: Frame) -> Frame:
     optimum: Frame = pd.to_numeric(outcomes["published"], errors="coerce")
     word = outcomes["published"].notna() & optimum.isna()
     expected = outcomes["published"].where(word, OPTIMAL)
-    half = outcomes["published"].where(~word).map(_half_unit, na_action="ignore").astype(float)
+    printed = outcomes["published"].astype(object).where(~word & outcomes["published"].notna())
+    half = pd.to_numeric(printed.map(_half_unit, na_action="ignore"), errors="coerce")
     size = optimum.abs().clip(lower=1.0)
     far = (outcomes["objective"] - optimum).abs() > allowed(outcomes) * size + half
     other = (outcomes["status"] != expected) | (~word & far)

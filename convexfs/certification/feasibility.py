@@ -110,7 +110,7 @@ def _worst(
     found = [Violation(0.0)]
     for position, constraint in enumerate(problem.constraints):
         value, entry = _of_constraint(constraint, sides[position], terms[position])
-        name = f"constraint {constraint.label or position + 1}"
+        name = f"constraint {constraint.label or position}"
         found.append(Violation(value, name + entry))
     for variable, size in zip(problem.variables(), _sizes(problem, units), strict=True):
         value, entry = _of_variable(variable, size)

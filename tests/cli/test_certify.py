@@ -58,7 +58,7 @@ def test_what_a_files_own_solve_left_is_certified(tmp_path, run):
     [
         ([1, 2], 0, "optimal: proven"),
         ([1, 3], 1, "a verified feasible point has objective 3"),
-        ([0, 3], 1, "constraint 1[0] is violated by"),
+        ([0, 3], 1, "constraint 0[0] is violated by"),
     ],
 )
 @pytest.mark.parametrize("kind", ["json", "npz", "csv"])

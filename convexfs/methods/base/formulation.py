@@ -48,7 +48,7 @@ def parameters(cls: Any) -> Any:
 
 @dataclass(frozen=True)
 class Solving:
-    """Solver settings for the convex problems of any method.
+    """Solver settings for a method's convex problems.
 
     Attributes
     ----------
@@ -321,7 +321,7 @@ OWN = _Own(
 
 
 def check_solver(formulation: Formulation, solving: Solving) -> None:
-    """Raise if the solver is unknown, not installed, or cannot solve this kind of problem.
+    """Raise if solver or tolerance is invalid, or the solver cannot solve the printed problem.
 
     What a changed problem needs is known only once it is built.
     """

@@ -41,7 +41,7 @@ def soft_margin(
     map: Callable[..., Any] = map,
     counted: SampleWeights | None = None,
 ) -> np.ndarray:
-    """Return I-RELIEF's margin vector at these feature weights; needs memory for N x N numbers."""
+    """Return I-RELIEF's margin vector, one entry per feature, at these weights; N x N memory."""
     if isinstance(X, MixedSamples):
         used = np.flatnonzero(weights)
         d = X[:, used].distances(weights[used], map)

@@ -103,7 +103,7 @@ def _largest_equal(Sigma: np.ndarray) -> float:
 
 
 def _equal_inside(Sigma: np.ndarray) -> float:
-    """Return t for a start s = t 1 inside the cone: half of the first feasible 1, 1/2, 1/4, ..."""
+    """Return t for a start s = t 1 inside the cone: half of the first feasible 1, 1/2, ..., 2^-60."""
     level = 1.0
     for _ in range(_MOST_HALVINGS):
         if factor_of(2 * Sigma - level * np.eye(len(Sigma))) is not None:
@@ -113,7 +113,7 @@ def _equal_inside(Sigma: np.ndarray) -> float:
 
 
 def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
-    """Minimise a barrier over s by Newton's method from equal entries; return the Solution."""
+    """Minimise a barrier over s by at most 100 Newton steps from equal entries."""
     begun = time.perf_counter()
     Sigma = np.asarray(Sigma, dtype=np.float64)
     s = np.full(len(Sigma), _equal_inside(Sigma))

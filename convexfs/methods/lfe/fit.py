@@ -24,10 +24,10 @@ from convexfs.records import NATIVE, Certificate, Solution
 
 #: Formulation name of each form.
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
-#: Eigenvalues below this fraction of the largest count as rounding errors.
+#: Eigenvalues up to this fraction of the largest are rounding errors and are left out.
 _RANK_SHARE = 1e-12
-#: Eigenvalues of a solver's W, relative to the largest, below this multiple of its tolerance count
-#: as 0.
+#: Eigenvalues of a cvxpy solver's W, relative to the largest, up to this multiple of its
+#: tolerance count as 0.
 _BACKEND_SLACK = 100.0
 
 

@@ -31,7 +31,7 @@ def support_map(
 
 
 def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) -> Any:
-    """Draw the percentage of each group's samples that select each feature (Fig. 6, 7, 9).
+    """Draw the percentage of each group's samples that select a feature, unless 0 (Fig. 6, 7, 9).
 
     Features that nobody in a group selects are left out.
     """
@@ -72,7 +72,7 @@ def distance_histograms(
 
 
 def pareto_front(table: np.ndarray) -> Any:
-    """Draw the least U1 of one sample for each level of U2, relaxed and rounded.
+    """Draw U1 of one sample's local optima, and of their roundings, against the level of U2.
 
     Parameters
     ----------

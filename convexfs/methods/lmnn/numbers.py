@@ -7,7 +7,7 @@ import numpy as np
 from convexfs.errors import InputError, check_number
 from convexfs.neighbors.triplets import target_neighbors
 
-#: Most triplets times squared features; larger programs take a solver gigabytes and hours.
+#: Above this product, triplets times squared features, a fit raises: it takes gigabytes and hours.
 _MOST_NUMBERS = 50_000_000
 
 

@@ -12,7 +12,7 @@ _WEIGHTS = ("weights_", "coef_", "feature_importances_")
 
 
 def estimator_weights(fitted: Any, n_features: int) -> np.ndarray:
-    """Return the absolute feature weights of a fitted estimator, or of a pipeline's last step.
+    """Return absolute weights, the largest over classes, of an estimator or pipeline's last step.
 
     Of several rows, one a class, the largest size counts.
     """

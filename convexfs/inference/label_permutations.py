@@ -144,7 +144,7 @@ class PermutationResult:
         return (self.qvalues <= self.level) & self.opened
 
     def max_false(self, confidence: float = 0.95, among: Any = None) -> int:
-        """Return an upper bound on the number of false features among the selected.
+        """Return a bound, with `confidence`, on the false features among the selected or `among`.
 
         With this confidence it holds for all sets of features at once, so also for a threshold
         that was chosen by looking at the data: the calibrated Simes template of Blanchard,
@@ -228,7 +228,7 @@ class PermutationResult:
     __repr__ = __str__
 
     def plot(self) -> Any:
-        """Draw the sorted centred statistics over the range at permuted labels."""
+        """Draw sorted standardised statistics, and their 5 to 95 % range at permuted labels."""
         from convexfs.report.inference_pictures import permutation_picture
 
         return permutation_picture(self)
@@ -348,7 +348,7 @@ def _step_down(
 def _pooled_pvalues(
     t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """Return p-values from the pooled statistics of all features and permutations.
+    """Return p-values from the pooled, standardised statistics of all features and permutations.
 
     1 if constant.
     """

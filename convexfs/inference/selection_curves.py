@@ -106,7 +106,7 @@ class SelectionCurve:
 
     @property
     def confusion(self) -> np.ndarray | None:
-        """Return counts of held-out rows by true class (rows) and predicted class (columns).
+        """Return counts of true (rows) and predicted (columns) classes held out; None for numbers.
 
         Predictions are those with `chosen` features. None for a numeric target.
         """
@@ -228,7 +228,7 @@ def selection_curve(
 
 
 def _class_errors(table: np.ndarray, class_names: Sequence[str] | None) -> str:
-    """Describe the errors of each class; with many classes, of the worst only."""
+    """Describe the errors of each class; with more than four classes, of the four worst."""
     sizes, wrong = table.sum(axis=1), table.sum(axis=1) - table.diagonal()
     names = [str(c) for c in range(len(table))] if class_names is None else class_names
     shown = list(range(len(table)))
@@ -322,7 +322,7 @@ def _fold_errors(
 
 
 def _curve_pvalue(least: float, permuted: np.ndarray, n_folds: int) -> float:
-    """Return the p-value of the least error by those at permuted labels, with widened spread.
+    """Return the p-value of the least error among those at permuted labels, spread wider.
 
     Folds share training rows, so that their errors vary together; permuted labels of fixed
     predictions do not. Nadeau and Bengio's factor of the variance makes up for it.
@@ -340,7 +340,7 @@ def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
 def _bootstrapped(
     errors: Errors, losses: np.ndarray, y: np.ndarray, groups: Any, seed: int
 ) -> tuple[float, tuple[float, float]]:
-    """Estimate the held-out error of the chosen size by bootstrap (BBC-CV).
+    """Return the bootstrapped error of the chosen size (BBC-CV) and its 95 % interval, or NaN.
 
     BBC-CV chooses the size on rows drawn with replacement and evaluates it on the rows not drawn.
 

@@ -18,7 +18,7 @@ from convexfs.neighbors.kernels import sparse_sums as kernels
 if TYPE_CHECKING:
     from convexfs.neighbors.feature_blocks import Pairs
 
-#: Above this fraction of nonzeros, dense tiles are faster.
+#: A matrix or column with at least this fraction of nonzeros is processed as dense tiles.
 _DENSE = 0.2
 #: Nonzeros per part of a pass, so that values and rows stay in the L2 cache.
 _PART = 60_000

@@ -29,7 +29,7 @@ class Targets:
 
 
 def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targets:
-    """Return the nearest hits of every sample by Euclidean distance, and its margin theta."""
+    """Return each sample's nearest hits in Euclidean distance (-1 pads), and its margin theta."""
     nearest = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
     hit, miss = nearest[:, 0, 0], nearest[:, 1, 0]
     rows = np.arange(len(X))

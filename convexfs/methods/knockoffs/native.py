@@ -103,7 +103,7 @@ def _largest_equal(Sigma: np.ndarray) -> float:
 
 
 def _equal_inside(Sigma: np.ndarray) -> float:
-    """Return t for a start s = t 1 inside the cone: half of the first feasible 1, 1/2, ..., 2^-60."""
+    """Return t for a start s = t 1 inside the cone: half of the first feasible 1, 1/2, 1/4, ..."""
     level = 1.0
     for _ in range(_MOST_HALVINGS):
         if factor_of(2 * Sigma - level * np.eye(len(Sigma))) is not None:

@@ -331,7 +331,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return sorted(voters, key=lambda voter: voter["distance"])
 
     def plot(self) -> Any:
-        """Draw which sample selects which feature: samples by class, features by name."""
+        """Draw which sample selects which of the 40 most selected features, sorted by class."""
         from convexfs.methods.llfs.pictures import support_map
 
         check_is_fitted(self)

@@ -136,7 +136,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def _check_size(formulation: Formulation, values: Mapping[str, Any], solving: Solving) -> None:
-    """Raise if a cvxpy solver would get over 100,000 hinges of the printed problem without limit."""
+    """Raise if a cvxpy solver would get over 100,000 hinges (printed problem, no time limit)."""
     if solving.build is not None or solving.time_limit is not None:
         return
     if runs_natively(formulation, solving):

@@ -47,12 +47,12 @@ def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> 
 
 
 def lmba_box_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap at u over the box, 0 if only rounding; the dual is built from u."""
+    """Return the duality gap at u over the box, 0 if rounding; the dual is built from u."""
     return _gap(values, hyper, primal, simplex=False)
 
 
 def lmba_simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap at u over the simplex, 0 if only rounding; the dual is built from u."""
+    """Return the duality gap at u over the simplex, 0 if rounding; the dual is built from u."""
     return _gap(values, hyper, primal, simplex=True)
 
 

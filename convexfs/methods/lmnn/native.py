@@ -287,7 +287,7 @@ class _System:
         self._factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
 
     def direction(self, target: float, predicted: _Point | None = None) -> _Point:
-        """Return the direction to complementarity `target`, with Mehrotra's correction if predicted."""
+        """Return the direction to complementarity `target`, corrected if `predicted` is given."""
         at, space, rest = self._at, self._space, self._rest
         products = np.diag(target - self._middle**2)
         slack, xi = target - at.y * at.slack, target - rest * at.xi

@@ -25,7 +25,7 @@ from convexfs.neighbors.soft import has_hit, signed_probabilities
 
 #: With at most this many columns, distances are computed from a float64 copy of the data.
 MOST_COLUMNS = 1000
-#: Width sigma, as a fraction of the largest distance, at which only the nearest neighbour counts.
+#: RELIEF's sigma, as a fraction of the largest distance: so small that only the nearest count.
 _NEAREST = 1e-9
 #: Most differences of pairs held in memory at a time; 16 MB.
 _BLOCK_CELLS = 2_000_000
@@ -278,7 +278,7 @@ _LEAST = 0.1
 
 
 def null_penalty(labels: np.ndarray, entry: Callable[[np.ndarray], np.ndarray]) -> float:
-    """Return the least penalty at which, per label permutation, one feature enters on average.
+    """Return the least penalty at which one feature per permutation enters on average, or a floor.
 
     No fit is needed: a feature enters the weights w = 0 if its score is above the penalty.
     Correlated features take each other's place, so that a fit selects about as many or fewer.

@@ -89,7 +89,7 @@ def solve_by_working_set(
     tol: float = 1e-10,
     until: float = np.inf,
 ) -> WorkingSetAnswer:
-    """Minimise Logo's objective over all features by growing a working set of columns.
+    """Minimise Logo's objective over all features by a growing working set, to `tol` or a limit.
 
     Parameters
     ----------

@@ -253,7 +253,7 @@ class PathSolver(SeparationSolver):
     def _visits(
         self, betas: np.ndarray, answers: list[Answer], single: Answer
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield beta indices with starts: all upwards; then, if not convex, uncertain ones downwards.
+        """Yield beta indices and starts: all upwards; then, if not convex, uncertain ones back.
 
         On the way down a proven solution on the face of its larger neighbour is not sought
         again: both lie on one branch of local optima, which leads back to it.

@@ -126,7 +126,7 @@ class PointUtilities:
         return f
 
     def snapped(self, f: np.ndarray, near: float = SNAP) -> np.ndarray:
-        """Snap entries near 0 or 1, and a sum near 1 or alpha; if constraints changed, only clip."""
+        """Snap entries near 0 or 1, and a sum near 1 or alpha; only clip if constraints changed."""
         if not self.free:
             return self.inside(f)
         f = self.inside(np.where(f < near, 0.0, np.where(f > 1.0 - near, 1.0, f)))
@@ -197,7 +197,7 @@ class PointUtilities:
     def _cheapest_exchange(
         self, f: np.ndarray, rise: np.ndarray, cost: np.ndarray
     ) -> tuple[int, int | None] | None:
-        """Return features to raise and lower (or None) at least cost per unit of U2; None if none."""
+        """Return features to raise and to lower (or None) at least cost per U2; None if none."""
         can_rise, can_fall = np.flatnonzero(f < 1.0 - EDGE), np.flatnonzero(f > EDGE)
         full = self.spends_all(f)
         if not len(can_rise):

@@ -60,7 +60,7 @@ def _parsed(text: str) -> Any:
 
 
 def _place(text: str) -> str:
-    """Return the line of a syntax error as text: the one after the longest readable prefix."""
+    """Return the line of a syntax error as text, if there are at most 500 lines to search."""
     lines = text.splitlines()
     if len(lines) > _SEARCHED:
         return f"one of {len(lines)} lines"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from convexfs.inference.selection_curves import SelectionCurve
 
-#: Number of folds, and the longest time in seconds for held-out errors that were not requested.
+#: Number of folds; held-out errors that were not requested are skipped if their fits would take
+#: more than this many seconds.
 FOLDS, MOST_SECONDS = 5, 20.0
 _AT_WISH = "not by default with {}; --curve does it"
 #: Most selected features that a line names.

@@ -289,7 +289,7 @@ def knockoff_statistics(
 def knockoff_threshold(W: np.ndarray, fdr: float) -> float:
     """Return the least t with (1 + #{W <= -t}) / #{W >= t} at most `fdr`; infinity if none.
 
-    This is knockoff+; infinite if there is none.
+    This is the knockoff+ threshold.
 
     >>> import numpy as np
     >>> knockoff_threshold(np.array([6.0, 5.0, 4.0, 3.0, 2.0, -1.0]), 0.2)

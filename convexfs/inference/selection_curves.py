@@ -108,7 +108,7 @@ class SelectionCurve:
     def confusion(self) -> np.ndarray | None:
         """Return counts of true (rows) and predicted (columns) classes held out; None for numbers.
 
-        Predictions are those with `chosen` features. None for a numeric target.
+        Predictions are those with `chosen` features.
         """
         if self.target.dtype.kind != "i":
             return None
@@ -343,8 +343,6 @@ def _bootstrapped(
     """Return the bootstrapped error of the chosen size (BBC-CV) and its 95 % interval, or NaN.
 
     BBC-CV chooses the size on rows drawn with replacement and evaluates it on the rows not drawn.
-
-    Return the mean error and the 95 % interval.
     """
     rng, held_out = np.random.default_rng(seed), []
     units = np.arange(len(y))

@@ -357,10 +357,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
 def complementary_pair(
     codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return row indices of two disjoint halves, equal in each class; odd samples are left out.
-
-    Of an odd number of samples one is in neither.
-    """
+    """Return row indices of two disjoint halves, equal in each class; odd samples are left out."""
     first, second = [], []
     for code in range(codes.max() + 1):
         members = rng.permutation(np.flatnonzero(codes == code))

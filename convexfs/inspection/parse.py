@@ -281,7 +281,7 @@ class _Folder:
         return tree.sum_of(node.shape, terms)
 
     def runs(self, things: Iterable[Any], node_of: Callable[[Any], Node]) -> list[list[Any]]:
-        """Group FEWEST or more adjacent things that differ in constants only; equal ones stay alone."""
+        """Group four or more adjacent things that differ in constants only; equal ones stay alone."""
         runs: list[list[Any]] = []
         for _, alike in groupby(things, lambda thing: self._likeness(node_of(thing))):
             run = list(alike)

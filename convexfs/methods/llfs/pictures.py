@@ -31,10 +31,7 @@ def support_map(
 
 
 def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) -> Any:
-    """Draw the percentage of each group's samples that select a feature, unless 0 (Fig. 6, 7, 9).
-
-    Features that nobody in a group selects are left out.
-    """
+    """Draw which percentage of a group's samples selects a feature, unless 0 (Fig. 6, 7, 9)."""
     figure, axes = new_figure(8, 4)
     for number, name in enumerate(names):
         share = 100 * support[groups == number].mean(axis=0)

@@ -278,7 +278,7 @@ _LEAST = 0.1
 
 
 def null_penalty(labels: np.ndarray, entry: Callable[[np.ndarray], np.ndarray]) -> float:
-    """Return the least penalty at which one feature per permutation enters on average, or a floor.
+    """Return the penalty at which one feature per permutation enters on average, or a floor.
 
     No fit is needed: a feature enters the weights w = 0 if its score is above the penalty.
     Correlated features take each other's place, so that a fit selects about as many or fewer.

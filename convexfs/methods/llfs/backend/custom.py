@@ -86,7 +86,7 @@ class StatedPrograms:
     def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
         """Repeat changed steps from a feasible f; return the best f, or None, and a possible gain.
 
-        Return the last f and a bound on the next gain.
+        At most 100 steps are taken; the gain is a bound on that of the next step, relative.
         """
         built_in, point, eps = self.built_in, self.built_in.point, beta * self.built_in.eps_max
         promise, least = np.inf, self._value(f, eps)
@@ -106,7 +106,7 @@ class StatedPrograms:
         return f, promise
 
     def _value(self, f: np.ndarray, eps: float) -> float:
-        """Return the changed objective at f, or U1 if ``build`` does not change the printed step.
+        """Return the changed objective at f, or U1 if ``build`` states a whole step itself.
 
         A ``build`` may leave out what is constant in a step, so that steps do not compare: U1.
         """

@@ -120,7 +120,7 @@ class PathSolver(SeparationSolver):
     def _step(
         self, kind: str, place: Place, price: Price | None, best: Answer, eps: float, exact: bool
     ) -> np.ndarray | None:
-        """Return a subproblem's solution at the iterate, or None; without `price`, it is linear."""
+        """Return a subproblem's solution at the iterate, or None; linear without a multiplier."""
         tangents, value = self._tangents, best.value
         slope = self._slope(place, value) if np.isfinite(value) else place.g1
         gain = best.promise if np.isfinite(best.promise) else 1e-2

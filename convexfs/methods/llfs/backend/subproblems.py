@@ -118,10 +118,7 @@ class Subproblems:
 
     @property
     def no_optimum(self) -> str:
-        """Return why the last failed subproblem has no optimum (a status), or "" if not known.
-
-        Else "".
-        """
+        """Return why the last failed subproblem has no optimum (a status), or "" if not known."""
         reason = self.failures[-1].reason if self.failures else ""
         return reason if reason in NO_OPTIMUM else ""
 

@@ -94,10 +94,7 @@ def start_at(point, f, work):
 
 @leaf
 def free_gradients(point, work, k, cost):
-    """Write cost * grad U1 and grad U2 on free features; return if the latter varies, its max.
-
-    Return whether g2 varies, and its maximum.
-    """
+    """Write cost * grad U1 and grad U2 on free features; return if the latter varies, its max."""
     low, high, own, slope = np.inf, 0.0, point.own, work.samples[SLOPE]
     for a in range(k):
         row, g1, g2 = point.D[work.free[a]], 0.0, 0.0
@@ -172,7 +169,7 @@ def reduced_gradient(point, work, cost, mu, r):
 
 @leaf
 def restoring_step(point, work, f, k, gap, cost):
-    """Write into x the cheapest exchange that moves U2 by `gap`; return its k (0: none), its cost.
+    """Write the cheapest exchange that moves U2 by `gap` into x; return k (0: none), multiplier.
 
     Dinkelbach's iteration on the ratio of the two; exchanges that hardly move U2 are
     ignored. Returns the number of free features, 0 if no exchange moves U2, and the multiplier.
@@ -281,7 +278,7 @@ def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
 
 @part
 def local_optimum(point, work, f, mu, asked, cost, row):
-    """Move f in place towards a KKT point of (7), U2 >= asked (cost 1), or (6) (0); fill `row`.
+    """Move f in place towards a KKT point of (7), U2 >= asked, or of (6) if cost is 0; fill `row`.
 
     The search keeps to U2 = eps, just above what is asked; but (6), and (7) started inside
     with mu = 0, keep mu, (7) until U2 falls to eps. By turns bold and cautious until one of

@@ -123,7 +123,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     @property
     def shadow_test_(self) -> "ShadowResult | None":
-        """Test against shadow columns; None for sparse methods and for a given number of features.
+        """Test against shadow columns; None for sparse methods, or if the number of features is set.
 
         See :class:`convexfs.inference.shadow_statistics.ShadowResult`.
         """

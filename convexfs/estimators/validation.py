@@ -252,7 +252,7 @@ def _columns(X: Any, accepts: Accepts, estimator: Any) -> ColumnSource | None:
 
 
 def _is_narrow(X: np.ndarray) -> bool:
-    """Return whether to read X by columns: few bytes per number, none missing, and no long rows."""
+    """Return whether to read X by columns: bytes, or a wide array of short or mapped numbers."""
     if X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.shape) == 0:
         return False
     small = X.dtype.itemsize < _NARROW_BYTES

@@ -107,7 +107,7 @@ def _program(model: Any) -> Program:
 
 
 def _finite(bounds: Any) -> np.ndarray:
-    """Return bounds with HiGHS's infinite values as infinity."""
+    """Return bounds with values of absolute size 1e20 or more as infinity."""
     values = np.array(bounds, dtype=float)
     return np.where(np.abs(values) >= INFINITE, np.copysign(np.inf, values), values)
 

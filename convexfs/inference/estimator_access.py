@@ -1,4 +1,4 @@
-"""Read weights and supports from any fitted estimator."""
+"""Read weights and supports from fitted estimators, also of other packages."""
 
 from typing import Any
 

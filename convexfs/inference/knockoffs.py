@@ -133,7 +133,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
-        """Draw knockoffs of the samples `X`, weigh both by classes `y`, and select."""
+        """Draw knockoffs of `X`, weigh features and knockoffs with classes `y`, and select."""
         X, codes = self._validate(X, y)
         with reported_fit(self, X, codes):
             self._select_beside_knockoffs(X, codes)

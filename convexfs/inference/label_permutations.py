@@ -28,7 +28,7 @@ _NEAR, _MANY, _FEATURES = 0.2, 0.1, 20
 
 
 def copied_rows(X: Any) -> str:
-    """Return a warning if many rows are copies, or nearly so, of others; else ""."""
+    """Return a warning if at least 10 % of rows are copies, or nearly so, of others; else ""."""
     rows, n_varying = _distances_on_one_scale(X)
     nearest, typical = [], []
     for start, stop in row_blocks(len(X)):
@@ -196,7 +196,7 @@ class PermutationResult:
         return small
 
     def lines(self) -> dict[str, str]:
-        """Return the lines of a report about the test, by topic."""
+        """Return a dict of report lines about the test: topic to text."""
         least, n_features = 1 / (self.n_permutations + 1), len(self.statistic)
         told = {
             "permuted labels": f"p = {self.global_pvalue:.2g} ({self.n_permutations} permutations; "

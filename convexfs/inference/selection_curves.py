@@ -292,7 +292,7 @@ def _fold(
     sizes: np.ndarray,
     scale: str,
 ) -> np.ndarray:
-    """Rank features on a fold's training rows; return predictions of its test rows, by size."""
+    """Rank features on a fold's training rows; return test predictions, one column per size."""
     train, test = folds[fold]
     X = scaled_rows(X, scale, train)
     known, asked = (_safe_indexing(X, rows) for rows in (train, test))

@@ -292,7 +292,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return high / (2 * self.n_pairs), proven
 
     def _bounded(self, threshold: float, n_features: int) -> tuple[float, StabilityResult | None]:
-        """Bound the expected number of false features at a threshold; return bound and proof."""
+        """Return a bound on expected false features at a threshold, and its proof, or None."""
         if self.bound == MEINSHAUSEN_BUHLMANN:
             return meinshausen_buhlmann(self.n_selected_, n_features, threshold), None
         eta = (self.n_selected_ / n_features) ** 2

@@ -219,7 +219,7 @@ def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], A
     return evaluate
 
 
-#: Fewest similar constraints or terms that are written as one.
+#: Fewest adjacent, similar constraints or terms that are written as one.
 FEWEST = 4
 #: Kinds of nodes that hold a number, which may carry the sign of a term.
 _WITH_NUMBER = ("number", "product")
@@ -281,7 +281,7 @@ class _Folder:
         return tree.sum_of(node.shape, terms)
 
     def runs(self, things: Iterable[Any], node_of: Callable[[Any], Node]) -> list[list[Any]]:
-        """Group four or more adjacent things that differ in constants only; equal ones stay alone."""
+        """Group four or more adjacent things that differ, in constants only; others stay alone."""
         runs: list[list[Any]] = []
         for _, alike in groupby(things, lambda thing: self._likeness(node_of(thing))):
             run = list(alike)

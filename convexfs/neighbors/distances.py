@@ -17,8 +17,8 @@ _MIRRORED = 128
 _LEAST_ROWS = 16
 #: Samples per panel: a nearest-neighbour search computes distances panel by panel.
 _PANEL = 512
-#: Unit roundoff of float32, its least positive number, and the size of a row from which on
-#: float64 is used.
+#: Unit roundoff of float32, a bound on its underflow, and the size of a row from which on float64
+#: is used.
 _ROUNDOFF, _ROUGH_LEAST, _ROUGH_LARGEST = 2.0**-24, 2.0**-148, 1e37
 #: Additional candidates beyond the neighbours, because float32 may misorder near ties.
 _SPARE = 4

@@ -1,4 +1,4 @@
-"""One visit to every feature of a matrix that may be wider than memory.
+"""Passes over all features, block by block, of a matrix that may be wider than memory.
 
 A pass is a ``map`` over blocks of columns: threads, processes or a cluster can
 carry it, and the answer is the same. A block of a memory-mapped file travels as

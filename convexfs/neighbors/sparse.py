@@ -58,7 +58,7 @@ class SparseSamples:
 
     @property
     def is_thin(self) -> bool:
-        """Return whether passes over nonzeros are faster than over dense tiles."""
+        """Return whether under 20 % of entries are nonzero: passes over these are then faster."""
         return self.size < _DENSE * self.shape[0] * self.shape[1]
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class SparseSamples:
 
     @cached_property
     def split(self) -> "tuple[np.ndarray, np.ndarray, SparseSamples]":
-        """Return a mask of columns with many nonzeros, these as a dense tile, the others sparse."""
+        """Return a mask of columns with over 20 % nonzeros, these as a dense tile, others sparse."""
         full = np.diff(self.by_columns.indptr) > _DENSE * len(self)
         if not full.any():
             return full, np.empty((len(self), 0)), self

@@ -80,7 +80,7 @@ def uns_entries(
 
 
 def _rank_genes_groups(found: ClassMarkers, logged: bool) -> dict[str, Any]:
-    """Return markers in scanpy's form: structured arrays with one field per class, by score.
+    """Return markers in scanpy's form: arrays with one field per class, sorted by score.
 
     A score is the statistic of the test where that is positive, else 0, negative if the class
     has the lower mean.

@@ -102,7 +102,7 @@ class ClassMarkers:
 
     @property
     def certificate(self) -> Certificate | None:
-        """Return the weakest certificate of all classes: refuted before undecided before proven."""
+        """Return the weakest certificate: refuted before undecided before proven; None if none."""
         known = [part.certificate for part in self.parts.values() if part.certificate is not None]
         return min(known, key=lambda own: {False: 0, None: 1, True: 2}[own.ok], default=None)
 

@@ -20,7 +20,7 @@ MOST_SAMPLES, MOST_DOTS = 300, 200
 FEW_SAMPLES, TIMES_SMALLEST = 20, 10
 #: Colours of a heat map are clipped at this many standard deviations.
 FURTHEST = 3.0
-#: Longest name in a figure, in characters.
+#: Names in a figure are cut to this many characters.
 LONGEST = 28
 NO_NAME = "(no name)"
 NOT_SELECTED = "not selected"
@@ -176,7 +176,7 @@ def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
 
 
 def rows_by_class(data: Dataset) -> tuple[np.ndarray, int]:
-    """Return row indices of the samples to draw, sorted by target, and the most drawn per class."""
+    """Return indices of at most 300 rows to draw, sorted by target, and the most per class."""
     order = np.argsort(data.y, kind="stable")
     if data.numeric:
         return spread(order, MOST_SAMPLES), MOST_SAMPLES

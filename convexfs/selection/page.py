@@ -148,7 +148,7 @@ def _missing(data: Dataset) -> str:
 
 
 def _verdict(selection: Selection) -> str:
-    """Return the result as HTML: names of the selected features, or why there are none."""
+    """Return the result as HTML: names of the first 12 selected features, or why there are none."""
     support = selection.support
     if support is None:
         has = f"it has {_components(selection)}, to which all features may belong"

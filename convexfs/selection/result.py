@@ -163,7 +163,7 @@ class Selection:
         }
 
     def curve(self) -> "SelectionCurve | None":
-        """Return held-out errors by number of features; None if not available or slow."""
+        """Return held-out errors over the number of features; None if not available or slow."""
         if self.judgement is None or self.held_out is None:
             return None
         if self.judgement.curve is not None:

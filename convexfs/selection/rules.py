@@ -209,7 +209,7 @@ class SelectionRule:
         return self.curve(source, data) if fast else None
 
     def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
-        """Compute held-out errors by number of features, with this rule's scaling and groups."""
+        """Return held-out errors over the number of features, in this rule's scaling and groups."""
         from convexfs.inference import selection_curve
 
         X = feature_frame(data) if data.is_mixed else data.X
@@ -266,7 +266,7 @@ def _samples(source: Any, data: Dataset) -> Any:
 
 
 def summary_lines(selector: Any) -> dict[str, str]:
-    """Return the lines of a selector's summary, by topic."""
+    """Return a dict of a selector's summary lines: topic to text."""
     lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
     about = lines.pop("certificate")
     return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
@@ -286,7 +286,7 @@ def smallest_list(curve: "SelectionCurve") -> str:
 
 
 def enough_for_folds(data: Dataset) -> bool:
-    """Return whether there are classes, dense samples, and enough of each class for all folds."""
+    """Return whether samples are dense, in classes of at least five each."""
     if data.numeric or data.is_sparse:
         return False
     return bool(np.bincount(data.y).min() >= _FOLDS)

@@ -190,7 +190,7 @@ def start_rows(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any
 
 
 def n_distinct(ends: Sequence[End], tol: float) -> int:
-    """Count the different fixed points among the certified ends, by their relative distance."""
+    """Count the fixed points among certified ends that differ by more than 10 `tol`, relatively."""
     different: list[np.ndarray] = []
     for end in ends:
         if end.certified and all(apart(end.weights, w) > _APART * tol for w in different):

@@ -244,13 +244,13 @@ class Method:
         return next(row for row in self.formulations if row.name == name)
 
     def estimator(self, name: str) -> type[Any]:
-        """Load the estimator class by its name on the command line."""
+        """Return the estimator class of a name on the command line."""
         return getattr(
             _file(self.home, self.estimators[name].partition(":")[0]), self.class_name(name)
         )
 
     def class_name(self, name: str) -> str:
-        """Return the class name of an estimator by its name on the command line."""
+        """Return the name of the estimator class of a name on the command line."""
         return self.estimators[name].partition(":")[2]
 
 

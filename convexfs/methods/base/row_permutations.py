@@ -86,7 +86,7 @@ def _units(
 
 
 def check_units(codes: np.ndarray, groups: Any, blocks: Any) -> None:
-    """Raise if groups or blocks are given under which no label can change."""
+    """Raise if given groups or blocks contradict the labels, or let no label change."""
     if groups is not None or blocks is not None:
         next(_unit_orders(codes, 1, 0, groups, blocks))
 

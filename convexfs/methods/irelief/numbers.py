@@ -26,7 +26,7 @@ def irelief(
     sigma: float,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of the first step: the margin vector nu at equal weights of norm 1."""
+    """Return the data of the first step: the margin vector nu at equal weights, and lam = 0."""
     check_number("sigma", sigma, 0, open_ends=True)
     n_features = X.shape[1]
     start = np.full(n_features, n_features**-0.5)

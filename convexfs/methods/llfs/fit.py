@@ -215,7 +215,7 @@ def point_work(
 def _parts_of_change(
     settings: Settings, solving: Solving, n_features: int
 ) -> tuple[Solving, Callable[..., Any] | None]:
-    """Split a change into constraints for all stages, and a changed step if there is one.
+    """Return `solving`, without `build` if only constraints change, and their function or None.
 
     A change that asks for the numbers of a point changes the step alone.
     """

@@ -216,7 +216,7 @@ class Hyperspheres:
     normalised: bool = True
 
     def votes(self, Q: np.ndarray) -> np.ndarray:
-        """Return votes (queries, classes).
+        """Return votes (queries, classes); if spheres tie or are silent, nearest samples vote too.
 
         Queries without votes or with ties use all neighbours.
         """

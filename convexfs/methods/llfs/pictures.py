@@ -15,7 +15,7 @@ def support_map(
     names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
 ) -> Any:
-    """Draw which sample selects which feature; samples sorted by class and group.
+    """Draw which sample selects which feature (with `names`, the 40 most selected), by class.
 
     Parameters
     ----------

@@ -288,7 +288,7 @@ def _stored_point(arrays: dict[str, np.ndarray], seconds: float) -> PointResult:
 
 
 def points_map(jobs: int, watch: Callable[[int, int], None]) -> Callable[..., list[PointResult]]:
-    """Return a ``map`` over points by `jobs` processes.
+    """Return a ``map`` over points in `jobs` processes, or in this one if `jobs` is 1.
 
     `watch` is called with the number of finished points and of all points.
     """

@@ -98,7 +98,7 @@ def lmnn_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def lmnn_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap: objective at M minus the dual bound of the multipliers ``margin``.
+    """Return the gap: objective at M minus the dual bound of ``margin`` (solved for if not given).
 
     Where there are none, those of a solution of this problem are taken.
     """

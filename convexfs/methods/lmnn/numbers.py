@@ -37,7 +37,7 @@ def target_pairs(targets: np.ndarray) -> np.ndarray:
 
 
 def triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:
-    """Return index triplets (i, j, p), one row per True entry of a mask of pairs by samples."""
+    """Return index triplets (i, j, p), one row per True entry of the mask (pairs, samples)."""
     pair, p = np.nonzero(listed)
     return np.column_stack([pairs[pair], p])
 

@@ -140,7 +140,7 @@ class Locality:
         pulls: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        r"""Return two sums of margin derivatives by w, as neighbour probabilities depend on w.
+        r"""Return two sums of margin derivatives in w, as neighbour probabilities depend on w.
 
         With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k` at all samples, and `pulls` p of them.
         The lightest pairs, of this share of the mass, may be left out of what is curved.

@@ -50,11 +50,11 @@ class Loss:
         return entropy(shrink * pull(margins), self.counts)
 
     def pull(self, margins: np.ndarray) -> np.ndarray:
-        """Return each sample's dual variable: minus the derivative of the loss by its margin."""
+        """Return each sample's dual variable: minus the derivative of the loss in its margin."""
         return pull(margins) if self.counts is None else self.counts * pull(margins)
 
     def curvature(self, margins: np.ndarray) -> np.ndarray:
-        """Return the second derivative of the loss by each margin."""
+        """Return the second derivative of the loss in each margin."""
         p = pull(margins)
         curved = p * (1.0 - p)
         return curved if self.counts is None else self.counts * curved
@@ -114,7 +114,7 @@ def logistic_loss(margins: np.ndarray, counts: np.ndarray | None = None) -> floa
 
 
 def pull(margins: np.ndarray) -> np.ndarray:
-    """Return ``p_n = 1 / (1 + exp(m_n))``, minus the derivative of the loss by each margin."""
+    """Return ``p_n = 1 / (1 + exp(m_n))``, minus the derivative of the loss in each margin."""
     return expit(-margins)
 
 

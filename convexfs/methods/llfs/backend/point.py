@@ -18,7 +18,7 @@ from convexfs.methods.llfs.backend.line_search import (
 from convexfs.methods.llfs.native.linear_program import priced_minimum
 from convexfs.methods.llfs.utility import utility
 
-#: Distances from 0 or 1 below which an entry is integral, is set to it, and is tried there.
+#: An entry this close to 0 or 1 counts as integral, is set to it, and is tried there as well.
 EDGE, DUST, SNAP = 1e-9, 1e-6, 1e-4
 #: Entries farther than this from 0 and 1 count as free to move.
 INTERIOR = 1e-7

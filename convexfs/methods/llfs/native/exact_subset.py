@@ -27,7 +27,7 @@ def _mean_utility(z, s, lam):
 
 @kernel
 def _search(same, other, s, lam, eps, max_features, known):
-    """Return the best set's features (padded by -1), its U1 or `known`, and how many were tried."""
+    """Return the best set's features (-1 pads), its U1 or `known`, and how many sets were tried."""
     n_features = same.shape[0]
     z1 = np.zeros((max_features + 1, same.shape[1]))
     z2 = np.zeros((max_features + 1, other.shape[1]))

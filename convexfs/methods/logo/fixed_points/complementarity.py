@@ -112,7 +112,7 @@ class State:
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """Return the Jacobian of `scores` by the free weights; neighbours change with w too."""
+        """Return the Jacobian of `scores` in the free weights; neighbours change with w too."""
         X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)

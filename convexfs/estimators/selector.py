@@ -123,7 +123,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     @property
     def shadow_test_(self) -> "ShadowResult | None":
-        """Test against shadow columns; None for sparse methods, or if the number of features is set.
+        """Test against shadow columns; None for sparse methods or a set ``n_features_to_select``.
 
         See :class:`convexfs.inference.shadow_statistics.ShadowResult`.
         """
@@ -375,7 +375,7 @@ class ClassSelector(MissingParameters, WeightSelector):
         return SampleWeights(rows, classes=np.array(classes))
 
     def transform(self, X: Any) -> Any:
-        """Reduce X to the selected features."""
+        """Reduce X to the selected features; out-of-core columns are read into memory."""
         source = column_source(X)
         if source is None:
             return super().transform(X)

@@ -63,7 +63,7 @@ def _dense_margin(
 def _sparse_margin(
     X: SparseSamples, neighbors: SignedNeighbors, squared: bool, map: Callable[..., Any]
 ) -> np.ndarray:
-    """Sum over lists of neighbours or, if these are long, over pairs of nonzeros by column."""
+    """Sum over lists of neighbours or, if long (Manhattan only), over pairs of nonzeros."""
     full, tile, thin = X.split
     listed = np.count_nonzero(neighbors.coefficient) * (thin.size / len(X))
     if not squared and listed > thin.matrix_work:

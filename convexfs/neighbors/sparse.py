@@ -89,7 +89,7 @@ class SparseSamples:
 
     @cached_property
     def split(self) -> "tuple[np.ndarray, np.ndarray, SparseSamples]":
-        """Return a mask of columns with over 20 % nonzeros, these as a dense tile, others sparse."""
+        """Return a mask of columns over 20 % nonzero, these as a dense tile, others as sparse."""
         full = np.diff(self.by_columns.indptr) > _DENSE * len(self)
         if not full.any():
             return full, np.empty((len(self), 0)), self

@@ -354,6 +354,6 @@ def _components(selection: Selection) -> str:
 
 
 def data_name(selection: Selection | ClassMarkers) -> str:
-    """Return the name of the data without its folder, which may be private."""
+    """Return the data's name, without the folder (private) if it is an absolute path."""
     name = selection.data.name
     return Path(name).name if Path(name).is_absolute() else name

@@ -11,7 +11,7 @@ from convexfs.errors import InputError
 def permuted_labels(
     codes: np.ndarray, number: int, seed: int, groups: Any = None, blocks: Any = None
 ) -> np.ndarray:
-    """Return `number` permutations of the labels as rows, by groups and within blocks.
+    """Return `number` permutations of the labels as rows; groups stay whole, within blocks.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def permuted_labels(
 def permuted_rows(
     codes: np.ndarray, number: int, seed: int, groups: Any = None, blocks: Any = None
 ) -> np.ndarray:
-    """Return `number` permutations of row indices as rows, by groups and within blocks.
+    """Return `number` permutations of row indices as rows; groups stay whole, within blocks.
 
     Parameters are those of :func:`permuted_labels`. A group takes the rows of another group;
     if that has fewer rows they are repeated, if it has more some are left out.

@@ -130,7 +130,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return LFE's convex problem (Step) in features; a fit may solve it in the samples' span."""
+    """Return LFE's convex problem (Step) in varying features; a fit may solve it in their span."""
     formulation = _checked_formulation(settings, solving)
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss)

@@ -161,7 +161,7 @@ class ChangedRows(NamedTuple):
 
 
 def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha) -> ChangedRows:
-    """Return the constraints of a changed step, without the level.
+    """Return a changed step's constraints without the level, and whether it changes more.
 
     The change is given a step on this f, whose numbers stand for those of any point.
     """

@@ -60,7 +60,7 @@ class PointSets:
 
 
 def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -> PointSets:
-    """Solve all betas of one point and round them."""
+    """Return one point's set per beta: relaxed and rounded, or exact if ``form`` is "exact"."""
     if settings.form == "exact":
         return _exact_sets(values, settings)
     path = relaxed_path(values, settings)

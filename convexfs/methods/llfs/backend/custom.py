@@ -154,7 +154,7 @@ class StatedPrograms:
     def _solved(
         self, name: str, beta: float = np.nan, **values: Any
     ) -> tuple[np.ndarray, float] | None:
-        """Return f and objective of a subproblem, None if unsolved; raise if it has no optimum."""
+        """Return f and objective of a subproblem, or None; raise if a step has no optimum."""
         from convexfs.solving.solve import solve
 
         problem = self._stated(name, **values)

@@ -141,7 +141,7 @@ def step(
     *,
     triplets: np.ndarray | None = None,
 ) -> Step:
-    """Return the convex problem (Step) over `triplets`, by default nearest ones (all if changed)."""
+    """Return the convex problem (Step) over `triplets`, by default nearest (all if changed)."""
     formulation = METHOD.formulation("lmnn")
     check_solver(formulation, solving)
     values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)

@@ -11,7 +11,7 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-#: Least number of files that must be allowed to be open, including those of imports.
+#: If fewer files may be open, including those of imports, the limit is raised or the command ends.
 OPEN_FILES = 32
 #: Garbage collector's threshold during imports: new objects before a collection.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000

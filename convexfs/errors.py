@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
-#: Longest repr of a value in a message, in characters.
+#: In messages, reprs of values with more characters lose their middle.
 _SHOWN = 60
 #: Largest seed: the largest integer that SQLite stores.
 LARGEST_SEED = 2**63 - 1
@@ -90,7 +90,9 @@ def check_number(
     whole: bool = False,
     open_ends: bool = False,
 ) -> None:
-    """Raise InputError unless `value` is a number in [low, high] (open interval: `open_ends`).
+    """Raise InputError unless `value` is a number in [low, high]; `open_ends` exclude the ends.
+
+    With `whole` it must be an integer, otherwise finite.
 
     >>> check_number("n_neighbors", 0, 1, whole=True)
     Traceback (most recent call last):

@@ -32,7 +32,7 @@ RELEVANT_SHARE = 0.01
 NOTHING_SHARE = 1e-4
 #: Text in results for features that were not tested.
 NOT_TESTED = "not tested"
-#: Accuracy assumed of a solver at its default settings.
+#: Accuracy assumed of a solver at its default settings; certificates accept ten times this.
 DEFAULT_ACCURACY = 1e-5
 #: How a tolerance is passed to a solver: translated so that solutions of all solvers are about
 #: equally accurate; the same number for each of its tolerances; or not at all.
@@ -251,7 +251,10 @@ class Certificate:
 
     @property
     def worst(self) -> float:
-        """Largest residual, gap included; NaN if one is NaN or the primal residual is missing."""
+        """Largest of residuals, gap and error of the reported objective; NaN if one is NaN.
+
+        NaN also without a primal residual.
+        """
         import numpy as np
 
         parts = (

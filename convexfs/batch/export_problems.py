@@ -21,7 +21,8 @@ from convexfs.records import VERDICTS
 
 #: Small, medium and large data: 15 x 4, 30 x 10 and 20 x 20, from generators with fixed seeds.
 DATA = ("subclasses:n=5,noise=2", "subclasses:n=10,noise=8", "twonorm:n=20,seed=1")
-#: Tolerance of the solver, and the largest difference between the optima of a problem and its file.
+#: Tolerance of the solver, and the largest difference between the optima of a problem and its file,
+#: relative to the optimum if that is above 1.
 TOL, AGREEMENT = 1e-8, 1e-6
 #: Solvers that are tried in turn until the certificate proves a solution.
 SOLVERS = ("auto", "CLARABEL", "ECOS")
@@ -82,7 +83,7 @@ def export_problems(
     data: Iterable[str] = DATA,
     watch: Callable[[Instance], None] = lambda instance: None,
 ) -> list[Instance]:
-    """Write formulations on data sets as problem files, with tables ``problems.csv`` and ``.md``.
+    """Write formulations as problem files, with problems.csv and .md; return an Instance each.
 
     Parameters
     ----------

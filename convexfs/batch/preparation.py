@@ -73,7 +73,7 @@ def file_row(task: Task) -> dict[str, Any]:
 
 
 def warm_up(formulations: Iterable[str]) -> None:
-    """Solve a tiny problem of each formulation, so that imports and compilation are done.
+    """Solve a tiny problem of each built-in formulation, so that imports and compilation are done.
 
     Done before workers are forked, none of them spends half a second on kernels.
     """

@@ -231,7 +231,7 @@ def _plain(value: Any) -> Any:
 
 
 def _do(problems: Mapping[str, Any], certified: bool, task: Task) -> Result:
-    """Solve one task of a batch; certify its solution if `certified`."""
+    """Return the Result of one task: solved, and certified if `certified`; or skipped."""
     from convexfs.certification.certify import certify
     from convexfs.solving.backends import needs_of
     from convexfs.solving.solve import solve
@@ -282,7 +282,10 @@ def _rows_in_memory(
 
 
 def _watch(verbose: bool | None) -> Callable[[Progress], None]:
-    """Return a function that prints progress to standard error, or nothing if not `verbose`."""
+    """Return a function that prints progress to standard error, or does nothing.
+
+    If `verbose` is None, it prints in notebooks and terminals only.
+    """
     rewrites = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if not (rewrites if verbose is None else verbose):
         return lambda progress: None

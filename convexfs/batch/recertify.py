@@ -53,7 +53,7 @@ def certify_again(
     tol: float | None = None,
     data_dir: str | None = None,
 ) -> Iterator[Recertified]:
-    """Yield a Recertified for the last stored solution of every task of a run."""
+    """Yield a Recertified for the last stored solution of each task of a run that has one."""
     with Store.read(folder) as store:
         tasks, solutions = store.tasks(), store.solutions()
     named = _named_files(folder, files, tasks)
@@ -136,7 +136,7 @@ def _certified(task: Task, file: ProblemFile, answer: Any, tol: float | None) ->
 
 
 def renew(folder: Path, found: Sequence[Recertified]) -> None:
-    """Overwrite the stored verdicts in a run's folder with the new certificates."""
+    """Overwrite the verdicts stored in a run's folder where there is a new certificate."""
     with Store(folder) as store:
         for one in found:
             if one.certificate is not None:

@@ -212,7 +212,7 @@ def run_tasks(
     watch: Callable[[Progress], None],
     study: Mapping[str, Any] | None = None,
 ) -> Progress:
-    """Run the tasks that the folder `out` has no row for, store each, and return the counts.
+    """Run tasks that the folder `out` lacks or that are to be retried; store them, return counts.
 
     ``time_limit`` is when a worker is ended; ``retry_failed`` may name kinds of failure, which
     are :func:`~convexfs.batch.tasks.failure_kind`'s; ``study`` is what it takes to do a

@@ -30,7 +30,7 @@ MOST_JOBS = 100_000
 
 
 def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
-    """Return the shard of the current array job, from its scheduler's environment variables.
+    """Return the shard of the current array job, from its scheduler's variables; raise if none.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def _job(environment: Mapping[str, str]) -> tuple[str, list[int | None]]:
-    """Return the scheduler's name, and index, first, last and step of this array job."""
+    """Return the scheduler's name, and index, first, last and step of this array job, or None."""
     for scheduler, names in _VARIABLES.items():
         found = [environment.get(name, "") for name in names]
         # In jobs that are not arrays, SGE sets "undefined" and LSF sets 0.
@@ -99,7 +99,7 @@ def slurm_script(
     check_number("--slurm", count, 1, MOST_JOBS, whole=True)
     if time is not None and _seconds(time) < LEAST_SECONDS:
         raise InputError(
-            f"--time {time}: a job gets the signal to stop {WARNING_SECONDS} s before its end;  "
+            f"--time {time}: a job gets the signal to stop {WARNING_SECONDS} s before its end; "
             f"give it at least {LEAST_SECONDS // 60} minutes"
         )
     if memory is not None and not re.fullmatch(r"\d+[KMGT]?", memory):

@@ -17,7 +17,7 @@ def solver_fields(
     asked: str = TRANSLATED,
     own_options: str = "{}",
 ) -> dict[str, str]:
-    """Return {"solver_version", "options"} of a task: all options the solver gets, as JSON."""
+    """Return {"solver_version", "options"} of a task: all options as JSON; {} if auto or native."""
     from convexfs.solving.backends import BACKENDS
     from convexfs.solving.solve import merged
 

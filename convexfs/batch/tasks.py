@@ -211,7 +211,7 @@ def versions() -> dict[str, str]:
 
 
 def do(task: Task) -> Result:
-    """Solve one task and certify its solution; skip it, with a reason, if the solver cannot."""
+    """Return the Result of one task: solved and certified, or skipped if the solver cannot."""
     problem = load_problem_file(task.problem_file, task.problem_sha256)
     made: list[Any] = []
     if problem.build is not None:

@@ -31,7 +31,8 @@ ITERATIONS = 300
 EQUILIBRATIONS = 12
 #: Rays are searched for in a box of this half-width, in units of the columns.
 LONGEST_RAY = 1e4
-#: Clarabel takes more iterations than this, and does not more operations in a second.
+#: Clarabel takes at least this many iterations, and does at most this many operations per second;
+#: it is not started if these alone would exceed the time left.
 FEWEST_ITERATIONS, FASTEST = 8, 5e10
 
 
@@ -80,14 +81,14 @@ class Scaling:
 
     @classmethod
     def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
-        """Scale columns by `units`, and rows by the sum of their absolute terms at these units."""
+        """Return the scaling of columns by `units`, and of rows by their terms at these."""
         own = np.abs(form.b) + form.sizes @ units.columns
         sizes = np.where(own > 0, own, units.rows)
         return cls(units.columns, form.scales(sizes), cost or 1.0)
 
     @classmethod
     def equilibrated(cls, form: StandardForm) -> "Scaling":
-        """Scale rows and columns so that their largest entries are near 1 (Ruiz equilibration)."""
+        """Return the scaling that makes largest entries of rows and columns near 1 (Ruiz)."""
         rows, columns, entries = np.ones(form.b.size), np.ones(form.q.size), form.sizes.tocoo()
         for _ in range(EQUILIBRATIONS):
             scaled = rows[entries.row] * entries.data * columns[entries.col]
@@ -115,7 +116,7 @@ class Found:
 
 
 def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) -> Found | None:
-    """Solve `form` by Clarabel in these units; return None if it fails or exceeds `seconds`."""
+    """Return Clarabel's solution of `form` in these units; None if it fails or needs too long."""
     if least_seconds(form) > seconds:
         return None
     columns, rows = scaling.columns, 1.0 / scaling.rows
@@ -133,7 +134,7 @@ def solved_again(form: StandardForm, scaling: Scaling, seconds: float = np.inf) 
 
 
 def least_seconds(form: StandardForm) -> float:
-    """Return a lower estimate of the CPU seconds in which Clarabel solves `form`.
+    """Return a lower estimate of Clarabel's CPU seconds for `form`; 0 without psd cones.
 
     Clarabel looks at the clock between iterations only. In each it factors a matrix with a dense
     block for every semidefinite cone, of as many rows as the cone has rows with entries.
@@ -198,7 +199,7 @@ class Inside:
 def interior_point(
     form: StandardForm, scaling: Scaling, level: float | None, seconds: float = np.inf
 ) -> Inside | None:
-    """Return the point deepest inside its cones with linear cost at most `level`, or None."""
+    """Return a point deep inside its cones (margin at most 1) with q'z <= `level`, or None."""
     columns, rows, n = scaling.columns, 1.0 / scaling.rows, form.q.size
     A = sp.diags_array(rows) @ form.A @ sp.diags_array(columns)
     parts = [
@@ -224,7 +225,7 @@ def interior_point(
 def interior_multipliers(
     form: StandardForm, scaling: Scaling, lift: np.ndarray, seconds: float = np.inf
 ) -> Found | None:
-    """Return dual feasible multipliers that lie inside their cones by `lift`, or None."""
+    """Return Clarabel's point and multipliers that lie inside their cones by `lift`, or None."""
     shifted = replace(form, q=form.q - form.transposed @ lift)
     found = solved_again(shifted, scaling, seconds)
     if found is None or found.contradicts:
@@ -240,7 +241,7 @@ def completed(
     priced: bool = False,
     natural: bool = False,
 ) -> Found | None:
-    """Fix the known columns at `point` and minimise over the others by Clarabel; None if it fails.
+    """Return Clarabel's minimum with known columns fixed at `point`; None if it fails.
 
     `contradicts` if there are none. Rows without any such column are left out; so are, with
     `priced`, columns that no cost depends on. With `natural`, in units of the data.
@@ -326,7 +327,7 @@ def _without_noise(values: np.ndarray) -> np.ndarray:
 def _run(
     P: Any, q: np.ndarray, A: Any, b: np.ndarray, cones: list[Any], seconds: float = np.inf
 ) -> Found | None:
-    """Minimise 1/2 z'Pz + q'z with Az + b in the cones by Clarabel; return None if it fails."""
+    """Minimise 1/2 z'Pz + q'z with Az + b in the cones by Clarabel; None if it fails or is late."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = ITERATIONS

@@ -37,9 +37,10 @@ from convexfs.records import PROVEN, REFUTED, UNDECIDED
 LOOSE = 1e-13
 #: A relaxation's value within this distance of an integer is rounded to it, and then verified.
 INTEGRAL = 1e-6
-#: Rounds of bound propagation in a node.
+#: Most rounds of bound propagation in a new node.
 ROUNDS = 6
-#: Integer columns without bounds are branched on within this distance of 0.
+#: If no value of a node is fractional, an integer column is bisected; a missing bound then counts
+#: as this far from 0.
 FAR = 1e6
 
 
@@ -65,7 +66,7 @@ def verified_integer_optimum(
     nodes: int,
     budget: Budget,
 ) -> IntegerOutcome:
-    """Verify that a point of cost `cost`, whose integer columns are nearly integral, is optimal."""
+    """Return the verdict on optimality of a point of cost `cost` with nearly integral integers."""
     integers = np.round(point[form.integer])
     terms = max(abs(cost), float(np.abs(form.q[form.integer] * integers).max(initial=0.0)))
     box = BoundPropagation(form).run()
@@ -120,7 +121,7 @@ def _verified_rest(
     scale: float,
     budget: Budget,
 ) -> IntegerOutcome:
-    """Verify the point's optimality with its integer columns fixed at the rounded `integers`."""
+    """Return the verdict on the point's optimality with its integer columns fixed at `integers`."""
     fixed, rest = _with_fixed(form, integers)
     offset = fixed.d - form.d
     if not rest.size:
@@ -194,7 +195,7 @@ def _objective_step(form: StandardForm) -> float:
 
 
 def _loosened(form: StandardForm, box: Box) -> StandardForm:
-    """Return the program with rows of integer columns alone loosened by the share LOOSE."""
+    """Return the program with flat rows of integer columns alone loosened by the share LOOSE."""
     integer = np.zeros(form.q.size, dtype=bool)
     integer[form.integer] = True
     counts = np.diff(form.A.indptr)
@@ -217,8 +218,8 @@ def _loosened(form: StandardForm, box: Box) -> StandardForm:
 class _Tree:
     """Branch and bound for integer points that cost at most `target`.
 
-    After :meth:`run`, `point` is one (or None), and `bound` a lower bound of all there are:
-    infinite if there are none.
+    After :meth:`run`, `point` is one or None; if None, `bound` is a lower bound of their
+    costs: infinite if there are none.
     """
 
     def __init__(self, form: StandardForm, target: float, nodes: int, budget: Budget):
@@ -254,7 +255,7 @@ class _Tree:
         self.bound = min([each for each, _, _ in heap] + left, default=np.inf)
 
     def _relaxed(self, box: Box) -> tuple[float, np.ndarray | None]:
-        """Return a proven lower bound of a node, and its relaxation's solution (or None)."""
+        """Return a node's proven lower bound (inf: infeasible), and its relaxed point or None."""
         found = self._flat(box) if self.session is not None else self._curved(box)
         if found is None:
             return -np.inf, None

@@ -41,7 +41,7 @@ from convexfs.records import (
     values_kept,
 )
 
-#: A certificate accepts residuals up to this multiple of the tolerance the solver was given.
+#: Without `tol`, residuals are accepted up to this multiple of the solution's own tolerance.
 SLACK = 10.0
 #: Largest residual accepted if neither a tolerance nor a Solution is passed.
 TOLERANCE = 1e-5
@@ -193,7 +193,7 @@ def _check_names(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
 
 
 def _set_values(problem: cp.Problem, values: Mapping[Any, Any]) -> None:
-    """Assign `values`, keyed by variable or name, to all variables; raise if one does not fit."""
+    """Assign `values`, by variable or name, to all variables; raise if one is missing or unfit."""
     named = symbols(problem)
     by_id = {key.id: value for key, value in values.items() if isinstance(key, cp.Variable)}
     names = {variable.id: name for name, variable in named.items()}
@@ -261,7 +261,7 @@ def _refuted(tol: float, reason: str, residual: float = np.inf) -> Certificate:
 
 
 def _of_constants(problem: cp.Problem, claimed: Claimed, rules: Rules) -> Certificate:
-    """Verify a status of a problem without variables: evaluate its constant constraints."""
+    """Return the certificate of a problem without variables, from its constant constraints."""
     status = claimed.status.removesuffix("_inaccurate")
     worst, objective = violation(problem), objective_value(problem)
     feasible, reported = worst.value <= ROUNDING, claimed.reported

@@ -112,7 +112,7 @@ class ConvexForm:
         return sizes
 
     def moved_to(self, form: StandardForm, z: np.ndarray) -> bool:
-        """Assign columns z to the stated variables; return whether every variable got a value."""
+        """Assign columns z to the stated variables; stop with False if a layout is unknown."""
         for variable, stated in self.variables:
             at = form.columns.get(variable.id)
             value = None if at is None else _as_value(variable, z[at])
@@ -174,7 +174,7 @@ def lacking_values(problem: cp.Problem) -> Iterable[str]:
 
 
 def broken_assumption(problem: cp.Problem) -> str:
-    """Describe a convexity assumption of the user (as psd_wrap) that does not hold; "" if none."""
+    """Return text on a convexity assumption of the user (as psd_wrap) that is false; "" if none."""
     for expression in _expressions(problem):
         match expression:
             case QuadForm():
@@ -215,11 +215,14 @@ def _expressions(problem: cp.Problem) -> Iterator[Any]:
 
 #: Costs that differ by more than this share of their terms count as different.
 DIFFERENT = 1e-4
-#: A row counts as satisfied if its violation is at most this share of its terms.
+#: A row counts as satisfied if its violation is at most this share of its terms. Costs may also
+#: differ by this share of the objective's unit.
 NEARLY = 1e-6
-#: A stated point counts as feasible if its relative violation is at most this.
+#: If no values of auxiliary columns are found at a point whose relative violation is at most this,
+#: the compiled program counts as different.
 EXACTLY = 1e-13
-#: Number of parameter values of one compiled program at which a random point is checked.
+#: A compiled program is compared with the stated one at a random point in its first so many
+#: verifications only.
 CHECKS = 3
 
 
@@ -229,7 +232,7 @@ def completions(
     """Yield `point` with values of its auxiliary columns: the solver's, then the cheapest.
 
     The cheapest are searched for in two scales, because a scale that does not fit leaves errors.
-    None stands for columns that have no values.
+    None stands for columns for which Clarabel found no values.
     """
     if known.all():
         yield point
@@ -272,7 +275,7 @@ def differs_at_random(convex: ConvexForm, form: StandardForm) -> bool:
     """Return whether compiled and stated objective differ at a random point by more than rounding.
 
     The stated variables are left as they were. A program that is compiled once for many values
-    of its parameters is checked for the first values alone.
+    of its parameters is checked for the first `CHECKS` values alone. False if Clarabel fails.
     """
     if form.memory.get("checked", 0) >= CHECKS:
         return False
@@ -296,7 +299,10 @@ def differs_at_random(convex: ConvexForm, form: StandardForm) -> bool:
 def _set_random(
     variable: cp.Variable, own: cp.Variable, draw: np.random.Generator, logarithmic: bool
 ) -> None:
-    """Assign `own` a random value of the magnitude of its current one, projected on its domain."""
+    """Assign `own` a random value, of its current magnitude or near 1 if `logarithmic`.
+
+    Project it on the variable's domain.
+    """
     size = float(np.abs(value_of(own)).max(initial=0.0)) or 1.0
     value: Any = draw.normal(size=variable.shape)
     value = np.exp(value) if logarithmic else size * value

@@ -178,7 +178,7 @@ class ConvexOptimum:
         return not violation(self.convex.stated, sizes).value <= self.rules.tol
 
     def _violated(self, strict: Violation) -> Certificate:
-        """Refute an infeasible point; leave it undecided if rounding may explain the violation."""
+        """Return an infeasible point's certificate: refuted, or undecided if it may be rounding."""
         reason = f"{strict.where} is violated by {strict.value:.1e}"
         if self.worst.value <= self.rules.tol:
             reason = f"{reason} of the point's size, but less in its own unit"
@@ -188,7 +188,7 @@ class ConvexOptimum:
         return self._made(UNDECIDED, f"{reason} of its terms, which may be rounding errors")
 
     def _is_feasible_as_stated(self, z: np.ndarray, sizes: dict[int, np.ndarray]) -> bool:
-        """Return whether the stated constraints hold at columns z.
+        """Return whether the stated constraints hold at columns z, to the tolerance.
 
         The variables keep their values.
         """
@@ -238,7 +238,7 @@ class ConvexOptimum:
         return 0.0 if off == 0 else off / scale if scale > 0 else np.inf
 
     def _given(self) -> Iterator[Candidate]:
-        """Yield the multipliers that the solver returned with its solution."""
+        """Yield the solver's own multipliers as candidates; none for DGP or if they do not fit."""
         form, cone = self.form, self.claimed.cone
         if self.convex.logarithmic or self.full is None:
             return

@@ -196,7 +196,7 @@ def _structured(variable: cp.Variable, value: np.ndarray) -> np.ndarray:
 
 
 def _limits(variable: cp.Variable) -> tuple[Any, Any]:
-    """Return the smallest and largest value that a variable's attributes allow."""
+    """Return the lower and upper limits from a variable's ``bounds`` and sign attributes."""
     given: Any = variable.attributes
     bounds: Any = variable.bounds
     lower, upper = (-np.inf, np.inf) if bounds is None else bounds
@@ -234,7 +234,7 @@ def _of_variable(variable: cp.Variable, size: np.ndarray) -> tuple[float, str]:
 
 
 def integer_entries(variable: cp.Variable) -> np.ndarray:
-    """Return a mask of the entries of a variable that must be integers."""
+    """Return a mask of the boolean and integer entries of a variable."""
     mask = np.zeros(variable.shape, dtype=bool)
     for kind, places in (("boolean", variable.boolean_idx), ("integer", variable.integer_idx)):
         if variable.attributes[kind] is True:
@@ -260,7 +260,7 @@ def _largest_ratio(beyond: Any, terms: Any) -> tuple[float, str]:
 
 
 def matrix_violation(matrix: np.ndarray, terms: np.ndarray) -> float:
-    """Return minus the lowest eigenvalue, at least 0, of the matrix scaled by `terms`."""
+    """Return max(0, -lowest eigenvalue) of the matrix scaled by `terms`; inf if not finite."""
     if not np.isfinite(matrix).all():
         return np.inf
     matrix = (matrix + np.conj(np.swapaxes(matrix, -1, -2))) / 2

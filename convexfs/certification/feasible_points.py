@@ -27,9 +27,9 @@ from convexfs.certification.rigorous.rounding import (
     matrix_products,
 )
 
-#: Largest relative change by which equations may be corrected.
+#: Points that need a larger relative change to satisfy their equations are not proven feasible.
 LARGEST_CHANGE = 1e-3
-#: Largest number of equations that are solved together.
+#: Up to this many equations are solved together; of more, each needs a column that no other has.
 MOST_EQUATIONS = 3000
 #: Cheaper feasible points are searched for at these fractions of the way from the claimed cost to a
 #: lower one.
@@ -37,9 +37,9 @@ LEVELS = (0.5, 0.9, 0.1)
 #: A point is tight if it violates rows by at most this share of their terms, which count up to this
 #: multiple of the data; see :func:`is_tight`.
 TIGHT, FAR = 1e-8, 1e4
-#: A point counts as far away if its terms are this many times the data.
+#: A violation counts as hidden only in rows whose terms exceed this multiple of the data.
 FAR_AWAY = 1e7
-#: Half-widths of boxes, in units of the columns, in which a feasible point is searched for.
+#: Half-widths of boxes, in units of the columns, tried in turn for a feasible point.
 BOXES = (1e-7, 1e-5)
 #: Weight of equations in the least squares that guess an interior point, and margins to try.
 EQUATIONS_FIRST, MARGINS = 1e4, (0.5, 0.1, 0.01)
@@ -204,7 +204,7 @@ def _in_small_box(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 
 
 def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
-    """Correct the violated rows of z by repeated least squares; None if that diverges."""
+    """Correct violated rows of z by up to CORRECTIONS least squares; None if not finite."""
     units = units_at(form, z)
     for _ in range(CORRECTIONS):
         if is_tight(form, z):
@@ -228,7 +228,7 @@ def _corrected(form: StandardForm, z: np.ndarray) -> np.ndarray | None:
 def cheaper_points(
     form: StandardForm, cost: float, target: float, found: Iterable[np.ndarray], budget: Budget
 ) -> Iterator[np.ndarray]:
-    """Yield surely feasible points cheaper than `target`, starting from the points `found`.
+    """Yield points near a feasible one that surely costs less than `target`, from those `found`.
 
     `cost` is the claimed one, without the constant.
     """
@@ -304,7 +304,7 @@ def interior_points(
 
 
 def any_interior_point(form: StandardForm) -> Inside | None:
-    """Return the point deepest inside all cones, whatever it costs; None if none is found."""
+    """Return a point deep inside all cones, whatever it costs; None if Clarabel finds none."""
     feasible = replace(form, q=np.zeros_like(form.q), P=None)
     at_zero = data_units(form)
     for scaling in (Scaling.equilibrated(feasible), Scaling.of(feasible, at_zero, 1.0)):
@@ -332,7 +332,7 @@ def cost_of_feasibility(form: StandardForm, z: np.ndarray, inside: Inside, above
 
 
 def a_feasible_point(form: StandardForm, *found: np.ndarray) -> np.ndarray | None:
-    """Return a point that is surely feasible or near a feasible point; None if none is proven."""
+    """Return the first of `found`, or an interior point, proven feasible or near it; else None."""
     for z in found:
         if change_to_feasible(form, z) is not None:
             return z

@@ -39,7 +39,7 @@ SEARCH_ROOMS, ROOMS = (0.0, 1e-3, 1e-1), (0.0, 1e-9, 1e-6)
 
 
 def infeasible(problem: cp.Problem, tol: float, nodes: int, budget: Budget) -> Certificate:
-    """Verify the claim that a DCP or DGP problem has no feasible point."""
+    """Return the certificate of the claim that a DCP or DGP problem has no feasible point."""
     form = StandardForm.of(ConvexForm.of(problem).convex)
     try:
         found = proof_of_infeasibility(form, budget)

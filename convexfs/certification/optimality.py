@@ -50,13 +50,14 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import Box, implied_box
 
-#: Costs of linear programs may change by this share of their terms (rounding of the data).
+#: A proof for a flat program counts if it holds for costs changed by up to this share of their
+#: terms (rounding of the data).
 ROUNDING = 2.0**-50
 #: Fractions of the tolerance: the gap that a proof aims at, and the loss allowed to corrections.
 ENOUGH, SPENT = 0.5, 0.1
-#: Multipliers of curved cones are moved inside their cones by this share of their size.
+#: Multipliers of curved cones are moved inside them by these shares of their size, in turn.
 ROOMS = (0.0, 1e-9, 1e-7)
-#: A candidate is abandoned after using this share of the remaining budget.
+#: After this share of the remaining budget, no further ROOMS are tried for a candidate.
 ONE_CANDIDATE = 0.3
 #: Programs with more entries get no bound from linear cuts in place of curved cones.
 MOST_RELAXED = 200_000
@@ -70,7 +71,7 @@ NOWHERE = Inside(np.empty(0), 0.0, np.empty(0))
 
 
 class OptimalityProof:
-    """Search for a proof that no feasible point costs less than `cost`.
+    """Search for a proof that no feasible point costs less than `cost`, and that one costs no more.
 
     Parameters
     ----------
@@ -288,7 +289,7 @@ class OptimalityProof:
         return cost_at(self.form, z)[0] + change <= self.cost + self.tol * self.scale
 
     def _attain(self, z: np.ndarray) -> None:
-        """Set `attained` if a feasible point near z is proven to cost no more, once a bound is."""
+        """If curved and the bound is good, set `attained` if a feasible point near is as cheap."""
         if self.flat or self.attained or self.best.value < self.cost - self.tol * self.scale:
             return
         near = tightened(self.form, z)
@@ -384,7 +385,10 @@ class OptimalityProof:
             self._keep(replace(relaxed, by=by), self.cut)
 
     def _exactly(self, candidate: Candidate) -> None:
-        """Store the bound of the candidate's basis in rational arithmetic, if that is cheap."""
+        """Store the rational bound of the candidate's basis, and its optimum if exactly feasible.
+
+        Do nothing if the program is large.
+        """
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return

@@ -23,14 +23,14 @@ from convexfs.certification.program.scaling import NEAR_ZERO, proof_scale, units
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate, values_kept
 
-#: Number of random changes of each variable that estimate the objective's unit.
+#: Random changes of each variable, beside +-1 unit, that estimate the objective's unit.
 DIRECTIONS = 5
 
 
 def quasiconvex_optimum(
     problem: cp.Problem, objective: float, reported: float, tol: float, budget: Budget
 ) -> Certificate:
-    """Verify that the point in `problem` is feasible, and that none is better by more than tol."""
+    """Return the certificate of the claim that the point in `problem` is optimal up to `tol`."""
     sizes = _sizes(problem)
     worst = min(violation(problem), violation(problem, sizes), key=lambda each: each.value)
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
@@ -144,7 +144,7 @@ def level_is_infeasible(
 
 
 def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> Certificate:
-    """Return the certificate of the claim that a quasi-convex problem is infeasible."""
+    """Return the certificate of a quasi-convex problem's infeasibility: proven or undecided."""
     constraints = cp.Problem(cp.Minimize(0), problem.constraints)
     try:
         if constraints.is_dcp() and constraints.variables():

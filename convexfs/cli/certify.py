@@ -28,7 +28,7 @@ from convexfs.errors import (
 if TYPE_CHECKING:
     from convexfs.batch.recertify import Recertified
 
-#: Estimated bytes of memory to read one byte of a solution file.
+#: Estimated bytes of memory to read one byte of a solution file, which must fit the read limit.
 _PARSED = 40
 #: Exit code by verdict (refuted, undecided, proven), most severe first; a run exits with the first
 #: that occurs.
@@ -98,7 +98,7 @@ def add_certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def problems_in(path: Path, data_dir: Path | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield (name, cvxpy problem): the variable ``problem``, or one per data and grid point."""
+    """Yield (name, cvxpy problem): the variable ``problem``, or one per task of a problem file."""
     if path.suffix == ".py" and _assigns_problem(path):
         yield path.name, _own_problem(path)
         return

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 #: Width in columns, if there is no terminal: of the brief output, and of all tables.
 NARROW, WIDE = 80, 180
-#: Most failure reasons that are listed at the end.
+#: Most failure reasons that --verbose lists; the others are counted.
 SHOWN_FAILURES = 10
-#: Most solvers in the brief table.
+#: Most solvers in the brief table; --verbose prints the others.
 SHOWN_SOLVERS = 20
 #: Suffixes of the columns with the ends of an interval.
 ENDS = ("_low", "_high")
@@ -114,7 +114,7 @@ def _print_points(console: Console, by_point: "Frame") -> None:
 
 
 def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
-    """Print a table of solvers at the smallest tolerance, and each class's fastest solver."""
+    """Print SHOWN_SOLVERS solvers at the smallest tolerance, and each class's fastest."""
     from convexfs.study import columns, summary
 
     table: Frame = summary.summary(rows, shift)

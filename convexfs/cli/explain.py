@@ -90,7 +90,7 @@ def _problem(path: Path, data: Path | None) -> tuple[str, Any, Mapping[int, str]
 
 
 def _run_folder(arguments: argparse.Namespace) -> int:
-    """Print a one-line explanation of every failed task of a run; return the exit code."""
+    """Print a line on every failed, infeasible or unbounded task; return the exit code."""
     from convexfs.batch.recertify import failed_problems
     from convexfs.diagnosis.explain import explain as explained
 

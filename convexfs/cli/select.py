@@ -160,7 +160,10 @@ def _write(
 def _about_missing(
     arguments: argparse.Namespace, chosen: "SelectionRule", mixed: bool
 ) -> dict[str, Any]:
-    """Return {"missing": value} if --missing is given; raise if method or rule takes none."""
+    """Return {"missing": value} of --missing, else {}; raise if method or rule takes none.
+
+    Raise for --categorical too.
+    """
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
     who = arguments.method if not mixed else "" if chosen.takes_missing else f"--{chosen.rule}"
     if asked and who:
@@ -174,7 +177,7 @@ def _about_missing(
 def _write_columns(
     arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
 ) -> None:
-    """Write the selected columns to --out, or warn if there are none; .h5ad: annotate a copy."""
+    """Write selected columns or components to --out; warn if none. To .h5ad, annotate a copy."""
     support = selection.support
     if arguments.out.suffix.lower() == ANNOTATED:
         from convexfs.selection.annotation import write_annotated

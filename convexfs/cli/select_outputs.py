@@ -40,7 +40,7 @@ PAGES = (".html", ".htm")
 
 
 def check_targets(arguments: argparse.Namespace) -> None:
-    """Raise InputError if an output file cannot be written or would overwrite another file.
+    """Raise InputError if an output cannot be written, or is an input or another output.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _are_one(path: Path, other: Path) -> bool:
 
 
 def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
-    """Print the table of features with the largest weights, and lines about the selection."""
+    """Print the SHOWN_WEIGHTS features of largest weight, and lines about the selection."""
     console = Console()
     if selection.explained is not None:
         of = f"{len(selection.explained)} components of {data.n_features} features"
@@ -114,7 +114,7 @@ def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sel
     console.print(_weight_table(arguments.method, data, selection))
     if data.n_features > SHOWN_WEIGHTS:
         more = data.n_features - SHOWN_WEIGHTS
-        console.print(f"… and {more} more (--ranking, --report and --json have them all)")
+        console.print(f"… and {more} more (--ranking and --json have them all)")
     took = f"{selection.seconds:.2f} s"
     if selection.solution is not None:
         solver, objective = selection.solution.solver, selection.solution.objective
@@ -138,7 +138,7 @@ def _print_written(arguments: argparse.Namespace, console: Console, columns: str
 
 
 def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
-    """Print the markers of each class, one line each, and the lines about the selection."""
+    """Print each class's first SHOWN_MARKERS markers, a line each, and notes on the selection."""
     from convexfs.selection.class_markers import CONFIDENCE, order
 
     console, data = Console(), found.data

@@ -281,7 +281,10 @@ class Stop(KeyboardInterrupt):
 
 @contextmanager
 def stop_signals() -> Iterator[None]:
-    """Raise :class:`Stop` at the first SIGTERM or SIGUSR1 inside the block; ignore later ones."""
+    """Raise :class:`Stop` at the first SIGTERM or SIGUSR1 inside the block; ignore later ones.
+
+    Do nothing outside the main thread.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from typing import Any
 
-#: Width of printed lines, in columns.
+#: Columns at which help texts and lists are wrapped.
 WIDTH = 79
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 #: Visible replacements: Unicode pictures of control characters, and a mark for bidirectional and
@@ -38,7 +38,7 @@ def write(text: str) -> None:
 
 
 def first_sentence(home: str) -> str:
-    """Return the first docstring line of ``module:name`` without importing it."""
+    """Return the first docstring line of ``module:name`` without importing it; "" if none."""
     module, _, name = home.partition(":")
     loader: Any = getattr(importlib.util.find_spec(module), "loader", None)
     for node in ast.parse(loader.get_source(module) or "").body:

@@ -146,7 +146,7 @@ def make_dataset(
 
 
 def kept_features(drop: Iterable[str], names: Sequence[str], where: str, target: str) -> list[int]:
-    """Return the indices of features not named in ``drop``; raise if a name is unknown."""
+    """Return the indices of features not in ``drop``; raise if one is unknown or none is left."""
     dropped, known = [drop] if isinstance(drop, str) else list(drop), set(names)
     for name in dropped:
         if name == target and name not in known:

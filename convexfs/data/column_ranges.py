@@ -11,8 +11,8 @@ from convexfs.data.sparse import column_ends as sparse_ends
 from convexfs.data.validation import column_label, row_blocks
 from convexfs.errors import InputError
 
-#: Limits on the largest value and on the range of values: methods sum fourth powers of differences,
-#: which would overflow or underflow beyond them.
+#: Larger absolute values, and a smaller range of the widest column (unless 0), raise an error:
+#: methods sum fourth powers of differences, which would overflow or underflow.
 LARGEST, SMALLEST_SPREAD = 1e60, 1e-60
 _CURE = "rescale the features, such as to mean 0 and deviation 1"
 
@@ -49,7 +49,7 @@ def check_ends(
     where: str = "X",
     feature_names: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Do as :func:`check_range`, given the minimum and maximum of each column."""
+    """Return what :func:`check_range` does, given the minimum and maximum of each column."""
     _refuse_overflow(low, high, where, feature_names)
     spread = (high.astype(np.float64) - low.astype(np.float64)).max()
     if 0 < spread < SMALLEST_SPREAD:
@@ -107,14 +107,14 @@ def column_ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-#: Number of columns whose ends are computed at a time.
+#: Most columns whose ends are computed at a time.
 _WIDTH = 1024
-#: Code of a missing genotype in programs around PLINK.
+#: In int8 columns with no value above 2, this is a missing genotype, as in programs around PLINK.
 _PLINK_MISSING = -9
 
 
 def check_columns(source: ColumnSource, where: str, map: Callable[..., Any] = map) -> np.ndarray:
-    """Raise if a value is missing, infinite or too large; return a mask of constant columns."""
+    """Raise if values are missing, infinite or out of range; return a mask of constant columns."""
     found = source.gather(_block_ends, map)
     low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
     _refuse_missing(source, low, high, where)

@@ -14,7 +14,7 @@ import numpy as np
 from convexfs.data.out_of_core import ALIGNED, PIECE_BYTES, ColumnSource, Window, rounded_up
 from convexfs.errors import InputError, RunError
 
-#: Number of partial sums that one dask task adds.
+#: If there are more partial sums, workers first add them in groups of this many.
 _FAN = 8
 #: A chunk on a worker: its future and the index of its first column.
 _Chunk = tuple[Any, int]

@@ -24,7 +24,7 @@ def fill_missing(
     names: Sequence[str],
     left: Sequence[int] = (),
 ) -> np.ndarray:
-    """Impute NaN in columns not in `left` by the median, or by the five nearest samples.
+    """Return X with NaN imputed by medians or five nearest samples, except in columns `left`.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
 
 
 def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:
-    """Return X with each column shifted and divided by statistics of its rows `fit`.
+    """Return X with columns shifted (unless sparse) and divided by statistics of rows `fit`.
 
     Missing values stay missing, and those that are there make the scale; see
     :meth:`convexfs.data.dataset.Dataset.scaled`.

@@ -15,7 +15,8 @@ import numpy as np
 
 from convexfs.errors import InputError
 
-#: Bytes of columns that are read at a time.
+#: About this many bytes of columns are read at a time, or 128 columns or a chunk if these are
+#: larger.
 PIECE_BYTES = 2**25
 #: Columns are summed in groups of this many, counted from the matrix's first column, so that every
 #: partition of the matrix rounds alike.

@@ -169,7 +169,7 @@ def file_behind(spec: str, data_dir: str | None = None) -> Path | None:
 
 
 def check_source(spec: str) -> None:
-    """Raise InputError unless a spec names a file, generator or bundled set; nothing is read."""
+    """Raise unless a spec names a file, generator or bundled set; ``data:`` is not looked up."""
     text = spec if os.path.exists(os.path.expanduser(spec)) else split_spec(spec)[0]
     path, name = _matrix_in(os.path.expanduser(text)), text.partition(":")[0]
     if os.path.isfile(path) or (name == "data" and name != text):
@@ -204,7 +204,7 @@ def _from_object(table: Any, reading: Reading) -> "Dataset":
 
 
 def _normalized(data: "Dataset", reading: Reading) -> "Dataset":
-    """Normalise counts if requested; else note if the values look like counts."""
+    """Normalise counts if requested; else note if sparse or transposed data look like counts."""
     from convexfs.data.counts import looks_like_counts, normalize_counts
 
     if reading.normalize is not None:

@@ -68,7 +68,10 @@ class Conflict:
 def find_conflict(
     program: OwnedProgram, budget: Budget, members: list[StatedRow] | None = None
 ) -> Conflict | Decision:
-    """Return an irreducible conflict among `members` (default: all rows), or why none is found."""
+    """Return a conflict among `members` (default: all rows), or the Decision that there is none.
+
+    The Decision may be unknown; rows that are not proven necessary stay in the conflict.
+    """
     members = program.stated_rows if members is None else members
     for relaxed in (True, False) if program.form.integer.size else (False,):
         decisions = Decisions(program, budget, relaxed)
@@ -80,7 +83,7 @@ def find_conflict(
 
 
 def further_conflicts(program: OwnedProgram, budget: Budget, first: Conflict) -> list[Conflict]:
-    """Return conflicts that share no constraint row with the first or with each other."""
+    """Return at most MOST_CONFLICTS more; they share no constraint row with any other."""
     found, left = [first], program.stated_rows
     while len(found) <= MOST_CONFLICTS:
         last = {id(row) for row in found[-1].rows}

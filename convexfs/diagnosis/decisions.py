@@ -21,9 +21,9 @@ from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.diagnosis.ownership import OwnedProgram, StatedRow
 
-#: Largest number of branch-and-bound nodes for one decision.
+#: Most branch-and-bound nodes for one decision; after that it is unknown.
 NODES = 500
-#: Largest number of CPU seconds for one decision.
+#: Most CPU seconds for one decision; after that it is unknown.
 SECONDS = 10.0
 #: If the least violation is at most this share of the rows' units, feasibility is tried first.
 NEARLY = 1e-7
@@ -127,7 +127,7 @@ def _proof_of_infeasibility(
 
 
 def _nearest(form: StandardForm, budget: Budget) -> Found | None:
-    """Return a point of least violation with multipliers, from HiGHS or Clarabel, or None."""
+    """Return HiGHS's point and ray or, if curved, Clarabel's of least violation; else None."""
     if form.curved.any():
         return least_violation(form, Scaling.equilibrated(form))
     program = LinearProgram(form.without_objective())

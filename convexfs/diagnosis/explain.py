@@ -24,7 +24,8 @@ from convexfs.solving.solve import solve
 
 #: Default limit on the CPU seconds of an explanation.
 SECONDS = 30.0
-#: Fraction of the remaining time for the first conflict; the relaxation gets the rest.
+#: Fraction of the remaining time for the first conflict; the relaxation and further conflicts share
+#: the rest.
 CONFLICT_SHARE = 0.6
 BADLY_SCALED = "badly scaled"
 

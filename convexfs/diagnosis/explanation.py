@@ -30,7 +30,7 @@ class Line:
 
 
 def first_lines(lines: Sequence[Line], most: int) -> list[Line]:
-    """Return the first `most` lines, and a line that says how many were left out."""
+    """Return the first `most` lines and, if there are more, a line that counts those left out."""
     left = len(lines) - most
     more = [Line(f"... and {left} more; to_dict() and --json have all")] if left > 0 else []
     return [*lines[:most], *more]

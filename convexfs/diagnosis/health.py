@@ -22,8 +22,8 @@ EXTREME = 1e7
 #: An integer variable's coefficient is a big M if it is at least this multiple of the others in its
 #: row.
 BIG = 1e3
-#: Rows are nearly parallel if their cosine differs from 1 by less than this. With more rows than
-#: the second number, none are compared.
+#: Rows are reported as nearly parallel if their unit normals are not equal but differ by less than
+#: the square root of this. With more rows than the second number, none are compared.
 PARALLEL, MOST_COMPARED = 1e-6, 4000
 #: Most lines of each kind of finding.
 MOST_LINES = 5
@@ -98,7 +98,10 @@ def _extreme(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _big_m(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield (row name, sentence) of rows with a big M, and the smallest M that is enough."""
+    """Yield (row name, sentence) of rows with a big M: what is enough if that is below half of it.
+
+    If no M can be computed, advise to bound the other variables.
+    """
     form, program = names.program.form, names.program
     if not form.integer.size:
         return

@@ -71,7 +71,10 @@ def _title(conflict: Conflict) -> str:
 
 
 def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:
-    """Return a conflict's rows as Lines; more than MOST_ROWS of one constraint share a line."""
+    """Return a conflict's rows as at most MOST_LINES Lines, and one for the number left out.
+
+    More than MOST_ROWS rows of one constraint share a line.
+    """
     lines = []
     for part in sorted(conflict.parts, key=names.program.parts.index):
         rows = [member for member in conflict.rows if member.part == part]

@@ -150,7 +150,7 @@ def _subtract(
 
 
 def _candidates(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
-    """Yield arrays of row indices that may be irreducible conflicts, from HiGHS."""
+    """Yield row indices that may be irreducible conflicts, from HiGHS; nothing if it finds none."""
     program = LinearProgram(form)
     own = _reduced_conflict(program, budget)
     if own is not None:

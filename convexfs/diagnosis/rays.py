@@ -30,7 +30,10 @@ MOST_ENTRIES = 6
 
 
 def explain_unbounded(names: Names, budget: Budget) -> Explanation | None:
-    """Return the Explanation of an unbounded problem by a short ray; None if none is found."""
+    """Return the Explanation of an unbounded problem by a short ray, or None.
+
+    None if there are integers, or no ray or no feasible point is found in time.
+    """
     program = names.program
     form = replace(program.form, integer=np.empty(0, dtype=int))
     if program.form.integer.size:

@@ -23,7 +23,8 @@ from convexfs.diagnosis.ownership import CONSTRAINT, OwnedProgram, StatedRow
 
 #: Slacks below this share of their rows' units count as 0: in flat programs, and in curved ones.
 NOTHING = 1e-10, 1e-6
-#: Number of solves, reweighted to concentrate the slack on few rows, in curved programs.
+#: Number of solves of curved programs, reweighted to concentrate the slack on few rows; flat ones
+#: are solved once.
 REWEIGHTED = 4
 #: Significant digits of a step, and the share by which it is enlarged first; tried in turn.
 ROUNDINGS = ((3, 0.0), (3, 1e-3), (2, 1e-2), (2, 5e-2))
@@ -50,7 +51,7 @@ class Relaxation:
 
 
 def least_relaxation(program: OwnedProgram, names: Names, budget: Budget) -> Relaxation | None:
-    """Return small changes of few limits that make the problem feasible; None if none is found.
+    """Return small changes of few limits, verified or not to make it feasible; None if none found.
 
     Semidefinite and power cones, attributes and domains are never relaxed.
     """
@@ -93,7 +94,7 @@ def _soft_row(program: OwnedProgram, member: StatedRow) -> int | None:
 
 
 def _least_slacks(form: StandardForm, rows: np.ndarray, budget: Budget) -> dict[int, float] | None:
-    """Return {position in `rows`: slack} of a small total slack that makes `form` feasible."""
+    """Return {position in `rows`: slack}, small in total, that makes `form` feasible; or None."""
     equal = np.flatnonzero(form.equalities[rows])
     units = data_units(form).rows[rows]
     m, n, count = form.b.size, form.q.size, rows.size + equal.size

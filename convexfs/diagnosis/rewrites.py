@@ -52,7 +52,7 @@ def rewritten(problem: cp.Problem) -> tuple[cp.Problem, list[Rewrite]] | None:
 
 
 def are_equal(old: Any, new: Any) -> bool:
-    """Return whether two expressions are equal at random points where both are defined."""
+    """Return whether two expressions are equal at random points; False if few are defined."""
     variables = {each.id: each for each in (*old.variables(), *new.variables())}.values()
     with values_kept(variables):
         return _equal_at_points(old, new, list(variables))

@@ -31,7 +31,7 @@ from convexfs.records import OPTIMAL, Solution, values_kept
 from convexfs.solving.backends import BACKENDS, needs_of
 from convexfs.solving.solve import solve
 
-#: Solvers to compare, if they are installed and can solve the problem.
+#: The first MOST_SOLVERS of these that are installed and can solve the problem are compared.
 SOLVERS = ("CLARABEL", "HIGHS", "ECOS", "OSQP", "PIQP", "SCS", "CVXOPT")
 MOST_SOLVERS = 4
 #: Tolerance to which solutions are certified in the comparison.

@@ -25,12 +25,12 @@ from convexfs.solving.solve import solve
 #: Dual values below this share of the largest count as 0, as do slacks below this share of a row's
 #: unit.
 NO_PRICE, NO_SLACK = 1e-6, 1e-6
-#: Most rows that are listed, most that are tested for redundancy, and most of a program whose
-#: limits are ranged.
+#: Most rows that are listed, most that are tested for redundancy, and most of a linear program
+#: whose limits are ranged.
 MOST_LISTED, MOST_TRIED, MOST_RANGED = 12, 60, 3000
 #: A row is redundant if the others exclude that it is violated by this share of its unit.
 VIOLATION = 1e-9
-#: Fraction by which limits of curved problems are moved, and how many are.
+#: Fraction by which limits are moved where none is ranged, and most limits that are.
 MOVED, MOST_MOVED = 0.1, 3
 
 
@@ -95,7 +95,7 @@ def _no_prices(program: OwnedProgram) -> str:
 
 
 def prices(names: Names) -> list[Price]:
-    """Return the nonzero dual values of rows, largest first; [] for integer problems."""
+    """Return nonzero dual values of linear rows, largest first; [] for integer problems or DGP."""
     problem = names.program.stated
     if names.program.form.integer.size or not problem.is_dcp():
         return []
@@ -129,18 +129,18 @@ def _price(names: Names, member: StatedRow, constraint: Any, rate: float, best: 
     limit = names.limit(member)
     if limit is None:
         verb = "raises" if rate > 0 else "lowers"
-        words = f"loosening it by 1 {verb} the {best} by about {abs(rate):.6g}"
+        words = f"loosening it {verb} the {best} by {abs(rate):.6g} per unit (small changes)"
         return Price(member, rate, words)
     sign = limit[1]
     if isinstance(constraint, Equality):
         rate = rate * sign
         verb = "raises" if rate > 0 else "lowers"
-        return Price(member, rate, f"raising its right side {limit[0]:.6g} by 1 {verb} the {best} "
-                                   f"by about {abs(rate):.6g}")  # fmt: skip
+        return Price(member, rate, f"raising its right side {limit[0]:.6g} {verb} the {best} "
+                                   f"by {abs(rate):.6g} per unit (small changes)")  # fmt: skip
     side, move = ("upper", "raising") if sign > 0 else ("lower", "lowering")
     verb = "raises" if rate > 0 else "lowers"
-    words = (f"{move} its {side} limit {limit[0]:.6g} by 1 {verb} the {best} by about "
-             f"{abs(rate):.6g}")  # fmt: skip
+    words = (f"{move} its {side} limit {limit[0]:.6g} {verb} the {best} by {abs(rate):.6g} "
+             "per unit (small changes)")  # fmt: skip
     return Price(member, sign * rate, words)
 
 
@@ -162,7 +162,7 @@ def _slacks(program: OwnedProgram) -> dict[int, float]:
 
 
 def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float]) -> list[StatedRow]:
-    """Return inequalities that are tight but have dual value 0 (degenerate)."""
+    """Return tight inequalities with dual value 0 (degenerate); [] if no row has a dual value."""
     if not found:
         return []
     priced = {id(each.member) for each in found}
@@ -175,7 +175,7 @@ def _silent(program: OwnedProgram, found: list[Price], slacks: dict[int, float])
 
 
 def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
-    """Return (row name, sentence): for which limits the dual values hold, in linear programs."""
+    """Return (row name, sentence): for which limits dual values hold; [] if nonlinear or large."""
     form = names.program.form
     if form.curved.any() or form.integer.size or form.b.size > MOST_RANGED:
         return []
@@ -197,7 +197,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 
 
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return lower and upper values of each row's side for which the basis stays optimal."""
+    """Return lower and upper values of each row's side that keep the basis optimal; or None."""
     free = np.full(form.q.size, np.inf)
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
@@ -214,7 +214,7 @@ def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
 def _moved(
     names: Names, found: list[Price], solution: Solution, budget: Budget
 ) -> list[tuple[str, str]]:
-    """Return (row name, sentence): optimum with a limit moved 10 %, and as predicted."""
+    """Return (row name, sentence) of up to 3 rows: optimum if loosened by 10 %, and predicted."""
     problem, lines = names.program.stated, []
     for price in found[:MOST_MOVED]:
         limit = names.limit(price.member)
@@ -230,7 +230,7 @@ def _moved(
             to = limit[0] + step * limit[1]
             lines.append((names.row(price.member), (
                 f"at a limit of {to:.6g} the optimum is {again.objective:.6g} "
-                f"(predicted by its dual value:  {predicted:.6g})"
+                f"(predicted by its dual value: {predicted:.6g})"
             )))  # fmt: skip
     return lines
 
@@ -251,7 +251,7 @@ def _with_moved_limit(problem: cp.Problem, member: StatedRow, step: float) -> cp
 
 
 def _redundant(names: Names, free: list[StatedRow], budget: Budget) -> list[StatedRow]:
-    """Return the stated rows among `free` that the other rows provably imply."""
+    """Return the rows, of the first MOST_TRIED of `free`, that the others provably imply."""
     program, found = names.program, []
     candidates = [each for each in free if each.part.kind == CONSTRAINT][:MOST_TRIED]
     left = list(program.stated_rows)

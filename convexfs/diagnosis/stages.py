@@ -45,7 +45,7 @@ def stages(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> Sta
 
 
 def stages_of(names: Names) -> Stages:
-    """Return the Stages of a program that is already compiled, with its names."""
+    """Return the Stages of a compiled program: its parts, and the first rows and entries."""
     program = names.program
     form = program.form
     kinds = {row: block.cone.kind for block in form.blocks

@@ -23,15 +23,15 @@ from convexfs.neighbors.sparse import SparseSamples
 
 #: Types of numeric columns, as pandas' ``select_dtypes`` names them.
 _NUMBERS = ["number", "bool"]
-#: Text that reports how missing values and categories of held-out rows are treated.
-IMPUTATION = "imputed by medians of the training rows, categories one-hot encoded"
+#: Text that reports how missing values of held-out rows are treated.
+IMPUTATION = "imputed by medians of the training rows"
 
 #: 95 % of a normal distribution lies within this many standard deviations.
 _NORMAL = 1.96
 
 
 def as_rows(X: Any) -> Any:
-    """Return samples that allow row indexing: an array, a sparse matrix or a table."""
+    """Return CSR if sparse, a table if some column is not numeric, else a float64 array."""
     if isinstance(X, MixedSamples):
         return _table(X)
     if isinstance(X, SparseSamples):
@@ -69,6 +69,14 @@ def has_gaps(X: Any) -> bool:
     if hasattr(X, "select_dtypes"):
         return True
     return not issparse(X) and bool(np.isnan(np.sum(X, axis=0)).any())
+
+
+def imputation_of(X: Any) -> str:
+    """Return in words how rows with missing values and categories are completed; "" if none."""
+    if not has_gaps(X):
+        return ""
+    table = hasattr(X, "select_dtypes") and len(X.select_dtypes(exclude=_NUMBERS).columns) > 0
+    return IMPUTATION + (", categories one-hot encoded" if table else "")
 
 
 def taking_gaps(model: Any, X: Any) -> Any:

@@ -174,7 +174,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         ])  # fmt: skip
 
     def plot(self) -> Any:
-        """Draw W in decreasing order, with selected features in colour; return the figure."""
+        """Draw the 40 largest W in order, selected features in colour; return the figure."""
         from convexfs.report.pictures import weight_bars
 
         check_is_fitted(self)

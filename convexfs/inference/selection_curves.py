@@ -20,12 +20,11 @@ from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_ch
 from convexfs.estimators.regression import NumberSelector
 from convexfs.estimators.validation import refuse_numbers
 from convexfs.inference.cross_validation import (
-    IMPUTATION,
     ClassErrors,
     Errors,
     SquaredErrors,
     as_rows,
-    has_gaps,
+    imputation_of,
     scaled_rows,
     taking_gaps,
 )
@@ -224,7 +223,7 @@ def selection_curve(
             raise ConvexfsError(f"a fold failed: {outcome.failure}")
         predictions[folds[outcome.task][1]] = outcome.value
     curve = _summed_up(errors, numbers, predictions, y, fold_of, groups, seed)
-    return replace(curve, imputation=IMPUTATION) if has_gaps(X) else curve
+    return replace(curve, imputation=imputation_of(X))
 
 
 def _class_errors(table: np.ndarray, class_names: Sequence[str] | None) -> str:

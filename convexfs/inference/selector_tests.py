@@ -95,7 +95,7 @@ def drawn_samples(
 
 
 def _operations(estimator: Any, X: Any) -> float | None:
-    """Return the additions per permutation, three-fold if sparse; None if each needs a fit."""
+    """Return the additions per permutation, times a factor if sparse; None if each needs a fit."""
     operations = getattr(estimator, "_operations", lambda _: None)(X)
     thin = issparse(X) or isinstance(X, SparseSamples)
     return operations if operations is None or not thin else _SPARSE_COST * operations
@@ -260,7 +260,7 @@ def unfitted_copy(estimator: Any) -> Any:
 
 
 def feature_evidence(fitted: Any) -> np.ndarray:
-    """Return one score per feature of a fitted estimator, from any of scikit-learn's attributes."""
+    """Return one score per feature: own evidence, importances, ``scores_`` or max abs(coef_)."""
     last = last_step(fitted)
     if hasattr(last, "_evidence"):
         return last._evidence()

@@ -46,7 +46,7 @@ def page(explanation: Any) -> str:
 
 
 def _stages(stages: Any) -> str:
-    """Return HTML of the stages: three columns (stated, epigraph, rows) and the matrix picture."""
+    """Return HTML of MOST_PARTS parts in three columns (stated, epigraph, rows), and the matrix."""
     columns: list[list[str]] = [[], [], []]
     for number, part in enumerate(stages.parts[:MOST_PARTS]):
         rows = ", ".join(f"{row}" for row, _ in part.rows[:40])
@@ -69,7 +69,7 @@ def _stages(stages: Any) -> str:
 
 
 def _picture(stages: Any) -> str:
-    """Return an SVG of the matrix's nonzeros, each labelled with the part its row belongs to."""
+    """Return an SVG of the stages' entries of the matrix, labelled with the part of their row."""
     owner = {row: number for number, part in enumerate(stages.parts) for row, _ in part.rows}
     height, width = stages.shape
     side = max(1, height, width)

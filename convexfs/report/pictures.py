@@ -11,7 +11,7 @@ import numpy as np
 from convexfs.errors import writing
 
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
-#: Most bars in a chart; more would be too thin for their names.
+#: Most bars in a chart, and named features in a heat map of samples; the largest are drawn.
 MOST_BARS = 40
 #: Longest name on an axis, in characters; longer ones are cut.
 LONGEST_NAME = 32
@@ -26,7 +26,7 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def weight_bars(weights: np.ndarray, names: Sequence[str], support: np.ndarray) -> Any:
-    """Return a bar chart of the largest weights in decreasing order, selected ones coloured.
+    """Return a bar chart of the MOST_BARS largest weights, decreasing, selected ones coloured.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def sample_map(
     groups : array (n_samples,), optional
         By default samples with the same features stand together.
     names : sequence of str, optional
-        Of all features: those with the largest shares are drawn, by name.
+        Of all features: the MOST_BARS with the largest shares are drawn, by name.
     class_names : sequence of str, optional
 
     Returns

@@ -10,6 +10,7 @@ import convexfs
 from convexfs.methods import estimator_homes
 from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.result import SCALED, Selection
+from convexfs.selection.rules import PERMUTED
 
 #: Text on how features were selected, for each rule that does not test them.
 KEPT = {
@@ -56,7 +57,8 @@ def _sentences(selection: Selection) -> Iterator[str]:
     )
     number = f"{support.sum()} of {len(support)} features"
     if (test := judged.test) is not None:
-        yield from _about_test(test, number, getattr(selection.model, "_pairs_alike", False))
+        alike = getattr(selection.model, "_pairs_alike", False)
+        yield from _about_test(test, number, alike, judged.lines.get(PERMUTED, ""))
     else:
         yield f"Of them {KEPT[str(judged.record['rule'])]}: {number}."
     if (curve := judged.curve) is not None:
@@ -96,7 +98,7 @@ def markers_in_words(found: ClassMarkers) -> str:
     )
 
 
-def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
+def _about_test(test: Any, number: str, alike: bool, permuted: str) -> Iterator[str]:
     """Yield sentences about the test, its p-values, and the selected features."""
     rule = (
         "adjusted by max-T (Westfall and Young 1993)"
@@ -109,7 +111,7 @@ def _about_test(test: Any, number: str, alike: bool) -> Iterator[str]:
         sampled = f" of {drawn} of the {total} samples, drawn at random by class"
     yield (
         "Each feature was tested against shadow columns (after Kursa and Rudnicki 2010): all "
-        "columns were copied with their rows permuted together "
+        f"columns were copied with their rows permuted together {permuted}{' ' if permuted else ''}"
         f"({test.n_permutations} permutations{sampled}), neighbours were sought in the columns and "
         "their copies, and the mean statistic of a feature minus that of its copies was divided "
         "by the pooled standard deviation of the copies"

@@ -26,10 +26,14 @@ TESTS = ("", "fdr", "fwer")
 ITS_CERTIFICATE = "rule's certificate"
 #: Held-out errors count as better than chance up to this p-value.
 _CHANCE = 0.05
-#: Error probability of the joint bound on false features over several tests.
+#: With several tests, draw enough permutations for a joint bound on false features with this error
+#: probability (1 - class_markers.CONFIDENCE).
 _BOUND = 0.05
 #: Fewest samples per class at which held-out errors are computed without a request.
 _FOLDS = 5
+
+#: Name of the line that says how groups and blocks restrict permutations.
+PERMUTED = "rows permuted"
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,8 @@ class SelectionRule:
             result.lines(),
             {"rule": control, "permutations": _test_record(result, data)},
         )
+        if permuted := self._permuted():
+            lines, record = lines | {PERMUTED: permuted}, record | {"rows_permuted": permuted}
         curve = self._curve_beside(source, data)
         if curve is not None:
             lines = lines | curve_lines(curve, data)
@@ -201,6 +207,12 @@ class SelectionRule:
         return SelectionDecision(
             support, lines, record, column=named, picture=result.plot, test=result, curve=curve
         )
+
+    def _permuted(self) -> str:
+        """Return how rows are permuted, such as "within 3 blocks"; "" without groups and blocks."""
+        count = [0 if own is None else len(np.unique(own)) for own in (self.groups, self.blocks)]
+        whole = f"in {count[0]} groups of rows" if count[0] else ""
+        return " ".join([whole] * bool(whole) + [f"within {count[1]} blocks"] * bool(count[1]))
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
         """Return held-out errors beside a test; None if fits are slow or classes too small."""

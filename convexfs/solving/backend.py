@@ -199,7 +199,7 @@ _SETTINGS: Mapping[str, tuple[str, str, str]] = {
 
 
 def check_options(solver: str, options: Iterable[str]) -> None:
-    """Raise InputError for an option name that the solver does not have, naming the nearest.
+    """Raise InputError for an option that a solver lacks, if its names are known.
 
     >>> check_options("SCS", ["max_itres"])
     Traceback (most recent call last):

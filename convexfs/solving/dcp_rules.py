@@ -29,7 +29,7 @@ def why_not_convex(problem: cp.Problem) -> str:
 
 
 def in_words(expression: Any) -> str:
-    """Return an expression as cvxpy prints it, but with shapes in place of arrays."""
+    """Return an expression as cvxpy prints it, but arrays as shapes, cut at LONGEST characters."""
     shapes = {
         id(constant): cp.Constant(constant.value, name=f"array{constant.shape}")
         for constant in expression.constants()

@@ -50,7 +50,7 @@ def _may_vary(argument: inspect.Parameter, value: Any) -> bool:
 
 
 def name_constants(problem: cp.Problem, values: Mapping[str, Any]) -> None:
-    """Name each array constant of a cvxpy problem, in place, after the equal array in `values`."""
+    """Name a cvxpy problem's dense array constants, in place, after equal arrays in `values`."""
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     for constant in problem.constants():
         value: Any = constant.value
@@ -108,7 +108,7 @@ def unstated(defaults: list[Any], rows: Sequence[Any], variable: cp.Variable) ->
 
 
 def _half_spaces(row: Any, variable: cp.Variable) -> list[tuple[np.ndarray, float]]:
-    """Return (unit normal a, bound b) of each half-space ``a'x <= b``; [] if not affine."""
+    """Return (unit normal a, bound b) of half-spaces ``a'x <= b``; [] if not affine in x only."""
     if not isinstance(row, Inequality | Equality) or not row.expr.is_affine():
         return []
     if {each.id for each in row.variables()} != {variable.id}:

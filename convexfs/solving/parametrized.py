@@ -21,7 +21,8 @@ from convexfs.errors import InputError
 from convexfs.records import ERROR
 from convexfs.solving.backends import backend, check_takes, needs_of
 
-#: Coefficients found by probes are rounded if they are this close to 0 or to an integer.
+#: Scales found by probes are rounded if this close to an integer, offsets if this close to 0; the
+#: last probe must agree to this too.
 ROUNDING = 1e-9
 #: Statuses that may come with a useful point; the caller verifies the point.
 WITH_POINT = (*cvxpy_settings.SOLUTION_PRESENT, cvxpy_settings.USER_LIMIT)

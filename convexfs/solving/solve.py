@@ -172,7 +172,10 @@ def _refuse_nan(data: Mapping[str, Any]) -> None:
 
 
 def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any], warm_start: bool) -> bool:
-    """Set the problem's solver cache for a warm start; return whether the solver may use it."""
+    """Set the problem's solver cache for a warm start; return whether the solver may use it.
+
+    In :func:`warm_starts`, raise SolverUnsuitable if the structure is another.
+    """
     kept = _kept.get()
     if kept is None and not warm_start:
         return False
@@ -300,7 +303,7 @@ def _dual(problem: cp.Problem) -> dict[str, np.ndarray]:
 
 
 def _cone_point(data: dict, chain: Any, inverse: Any, raw: Any) -> ConePoint | None:
-    """Return the point of the compiled cone program, with multipliers in its row order."""
+    """Return the cone program's point, with multipliers by row if trusted; None if no program."""
     program = data.get(cvxpy_settings.PARAM_PROB)
     if program is None:
         return None

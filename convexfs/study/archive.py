@@ -53,7 +53,7 @@ class Contents:
 
 
 def write_archive(folder: str | Path, out: str | Path, more: Iterable[str | Path] = ()) -> Path:
-    """Write a folder's comparisons, with problem files, data and versions, to a zip file.
+    """Write a folder's comparisons, with files, data and versions, to a zip; return its path.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _whole(store: Path) -> bytes:
 
 
 def unpack_archive(archive: str | Path, folder: str | Path, limit: int = MOST_BYTES) -> Contents:
-    """Check an archive and unpack it into a folder that is new or holds the same files.
+    """Check and unpack an archive; raise if another file is in the way; return its Contents.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """The label or, without one, the name in words without its unit."""
+        """The label or, without one, the name in words, without a final "seconds"."""
         return self.label or self.name.replace("_", " ").removesuffix(" seconds")
 
     def printed(self, value: Any) -> str:
@@ -238,7 +238,7 @@ def names(columns: Iterable[Column]) -> list[str]:
 
 
 def find_column(values: Any) -> Column:
-    """Return the declared column with the name of a Series, or else one that suits its dtype."""
+    """Return the declared column with a Series's name, or one that suits its name or dtype."""
     name = str(values.name)
     if name in _KNOWN:
         return _KNOWN[name]

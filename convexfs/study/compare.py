@@ -54,8 +54,8 @@ from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan
 
 #: Id of the process that imported this module; forked workers have another.
 MAIN_PROCESS = os.getpid()
-#: Time limit of a task, as a multiple of the solve's limit. It covers the solve, the neighbour of a
-#: warm start, stating and compiling, and two certificates on a busy core.
+#: Time limit of a task, as a multiple of the solve's limit; START_SECONDS are added. It covers the
+#: solve, the neighbour of a warm start, stating and compiling, and two certificates on a busy core.
 TASK_LIMITS = 7
 #: Task fields that do not change the problem, set to blanks to look up its cones.
 _SAME_PROBLEM = {
@@ -77,7 +77,7 @@ def compare_files(
     environments: Mapping[str, str | Path] | None = None,
     **plan: Any,
 ) -> Progress:
-    """Run every solver on every problem of these files; skip tasks finished earlier.
+    """Run the plan's solvers on the problems of these files; skip tasks finished earlier.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]
 def measure(
     task: Task, pythons: Mapping[str, Path] | None = None, variants: Mapping[str, str] | None = None
 ) -> Result:
-    """Run and certify one task, with the solver's time, memory and DIMACS errors; warm up first.
+    """Return the Result of one task, certified, with memory and DIMACS errors; or skipped.
 
     `pythons` are the interpreters of environments, `variants` the solvers that are left out where
     a problem has no integers, each with its twin that takes part.
@@ -231,7 +231,7 @@ def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
 
 
 def certify_to_target(problem: Any, solution: Solution, limit: float | None = None) -> Certificate:
-    """Certify to ten times the accuracy; if an optimum passes, try the accuracy itself too.
+    """Return the certificate to ten times the accuracy, or to the accuracy if that is proven too.
 
     A proof stops where it suffices: one of ten times the accuracy says nothing about whether the
     accuracy itself was reached. A certificate takes as much CPU time as usual, but at most `limit`
@@ -248,7 +248,10 @@ def certify_to_target(problem: Any, solution: Solution, limit: float | None = No
 
 
 def _from_neighbour(task: Task) -> Result:
-    """Solve the task from the (unrecorded) solution of the neighbouring grid point."""
+    """Solve a task from the (unrecorded) solution of the neighbouring grid point.
+
+    Skip it if the solver starts cold only, for a fit, or if the neighbour is not solved.
+    """
     from convexfs.solving.backends import BACKENDS
 
     if task.solver not in BACKENDS or not BACKENDS[task.solver].warm:
@@ -286,7 +289,7 @@ class Peak:
 
 @contextmanager
 def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
-    """Measure the peak memory of solver calls inside the block, and limit their time.
+    """Yield the Peak memory of solver calls in the block; in workers, limit their time.
 
     It is what the process held at its peak beyond what it held when the solver was called.
     Linux reports it; what an earlier solve has left for reuse is given back first. A worker process

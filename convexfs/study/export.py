@@ -18,14 +18,14 @@ LINES = ["-", "--", ":", "-."]
 WRONG_COLOUR = "#b3261e"
 #: Only this many panels of a figure are written to files.
 MOST_FILES = 12
-#: If tick labels have more characters in all, they are rotated.
+#: A heat map's x labels are rotated if their number times the longest one's length exceeds this.
 ROOM = 70
 
 
 def write_figures(
     figures: list[Figure], solvers: list[str], folder: str | Path, ending: str = "png"
 ) -> list[Path]:
-    """Write every panel of every figure as a png, svg or pdf file; return the paths."""
+    """Write up to MOST_FILES panels of each figure as png, svg or pdf files; return the paths."""
     folder = Path(folder)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

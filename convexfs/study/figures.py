@@ -11,13 +11,13 @@ from convexfs.study.outcome_rules import ANSWERED, WRONG, Frame
 from convexfs.study.summary import accuracy_time, agreement, performance_profile
 from convexfs.study.time_to_accuracy import CURVE, reached_within, targets_of, time_to_accuracy
 
-#: Most points of a panel; points that nearly cover each other are dropped.
+#: In panels of accuracy and time with more points, those that nearly cover others are dropped.
 MOST_POINTS = 1500
 #: Most points of a step curve.
 MOST_STEPS = 300
 #: Most samples (rows) and features (columns) of a heat map.
 MOST_SAMPLES, MOST_FEATURES = 400, 120
-#: Most panels of one figure.
+#: Most panels of the figures of selected features and of single samples.
 MOST_PANELS = 40
 ALL_PROBLEMS = "all problems"
 PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds": "solve"}
@@ -109,7 +109,10 @@ class Figure:
 
 
 def profile(outcomes: Frame) -> Figure | None:
-    """Return the figure of performance profiles by settings and class; None with one solver."""
+    """Return the figure of performance profiles by settings and class; None for one solver.
+
+    None also if nothing is solved.
+    """
     frame: Frame = performance_profile(outcomes)
     if frame["solver"].nunique() < 2 or not frame["share"].any():
         return None
@@ -124,7 +127,7 @@ def profile(outcomes: Frame) -> Figure | None:
 
 
 def accuracy(outcomes: Frame) -> Figure | None:
-    """Return the figure of error against time per instance and solver, wrong claims ringed."""
+    """Return the figure of error against time per instance and solver, wrong ringed; or None."""
     frame = accuracy_time(outcomes)
     # A logarithmic axis cannot show an error of 0 or a time of 0.
     frame = frame.assign(
@@ -183,7 +186,10 @@ def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | No
 
 
 def time_split(outcomes: Frame) -> Figure | None:
-    """Return the figure of a solved task's mean seconds: build, compile, solve, rest; or None."""
+    """Return the figure of mean seconds a task: build, compile, solve, rest; or None.
+
+    Only solved and undecided tasks count.
+    """
     timed = outcomes[outcomes["outcome"].isin(ANSWERED) & outcomes["wall_seconds"].notna()]
     if timed.empty:
         return None
@@ -203,7 +209,7 @@ def time_split(outcomes: Frame) -> Figure | None:
 
 
 def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
-    """Return the figure of the weights' relative change per iteration, or None."""
+    """Return the figure of the weights' relative change per iteration of first repeats, or None."""
     told = outcomes.loc[outcomes["repeat"] == 0, ["key", "instance", "solver"]]
     steps = solutions[solutions["change"].notna()].merge(told, on="key")
     if steps.empty:
@@ -229,7 +235,7 @@ def feature_agreement(selected: Frame) -> Figure | None:
 
 
 def selected_features(selected: Frame) -> Figure | None:
-    """Return heat maps of features by solver, for instances with most differences, or None."""
+    """Return heat maps of features by solver, for 40 instances with most differences; or None."""
     solved = selected[selected["outcome"].isin(ANSWERED)]
     many = solved.groupby("instance")["solver"].transform("nunique") > 1
     solved = solved[many]
@@ -246,7 +252,7 @@ def selected_features(selected: Frame) -> Figure | None:
 
 
 def _shares(solved: Frame) -> Frame:
-    """Return, per solver and feature, the fraction of solutions of an instance that select it."""
+    """Return each solver's fraction of solutions that select a feature, for the most selected."""
     answers = solved.groupby("solver").size()
     long = solved[["instance", "solver", "features"]].explode("features").dropna()
     counts = long.groupby(["solver", "features"]).size()
@@ -260,6 +266,8 @@ def _shares(solved: Frame) -> Frame:
 
 def local_features(points: Frame) -> Figure | None:
     """Return the heat map of which sample selects which feature in an LLFS fit, or None.
+
+    At most MOST_SAMPLES samples, evenly spaced, and the MOST_FEATURES most selected are drawn.
 
     `points` has ``point`` and ``features``, a tuple of positions.
     """
@@ -282,7 +290,7 @@ def local_features(points: Frame) -> Figure | None:
 
 
 def pareto(betas: Frame) -> Figure | None:
-    """Return the figure of U1 against U2 along beta, relaxed and rounded, by sample; or None.
+    """Return the figure of U1 against U2 along beta, relaxed and rounded, of 40 samples; or None.
 
     `betas` has the columns of LLFS's ``points_``, and ``point``.
     """
@@ -301,7 +309,7 @@ def pareto(betas: Frame) -> Figure | None:
 
 
 def along_beta(betas: Frame) -> Figure | None:
-    """Return the figure of relaxed optima's residuals against beta, by sample; or None."""
+    """Return the figure of relaxed optima's residuals against beta, of 40 samples; or None."""
     some = _some_samples(betas) if len(betas) else betas
     # A closed-form solution has residual 0, which a logarithmic axis cannot show.
     solved = some[some["residual"] > 0] if len(some) else some
@@ -346,7 +354,10 @@ def spread(values: np.ndarray, most: int) -> np.ndarray:
 
 
 def _uncovered(frame: Frame) -> Frame:
-    """Drop points near another of the same solver until each panel has at most MOST_POINTS."""
+    """Drop points near another of the same solver until each panel has at most MOST_POINTS.
+
+    The coarsest grid has one cell per factor of ten; panels may keep more points on it.
+    """
     kept, fineness = frame, 20
     while kept["settings"].value_counts().max() > MOST_POINTS and fineness:
         cells = (np.log10(frame[["solve_seconds", "error"]]) * fineness).round()

@@ -67,7 +67,7 @@ def _without_point(hyper: str) -> str:
 
 
 def last_fit(points: Frame) -> Frame:
-    """Return the rows of the most recent fit's points, sorted by point."""
+    """Return the rows of the most recent fit's points, of the first repeat, sorted by point."""
     if points.empty:
         return points
     last = points.iloc[-1]

@@ -65,12 +65,12 @@ def seconds(own: Frame, shift: float) -> dict[str, float]:
 
 
 def times_best(own: Frame, shift: float) -> float:
-    """Return the geometric mean of one solver's seconds over the column ``best``."""
+    """Return the geometric mean of the ratio of one solver's seconds to ``best``, both shifted."""
     return float(np.exp(interval(logs(own, shift) - logs(own, shift, "best"))[1]))
 
 
 def with_best(outcomes: Frame) -> Frame:
-    """Add column ``best``: the least seconds of a solver that solved the instance; NaN if none."""
+    """Add ``best``: the least seconds of a solver that solved it or is undecided; NaN if none."""
     problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
     answered = outcomes["charged_seconds"].where(outcomes["outcome"].isin(ANSWERED))
     return outcomes.assign(best=answered.groupby(problem).transform("min"))

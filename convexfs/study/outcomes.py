@@ -37,7 +37,7 @@ FORMULA = "formula"
 
 
 def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
-    """Return a DataFrame of all tasks of a stored run with their outcomes.
+    """Return a DataFrame of a stored run's tasks, one result each, with their outcomes.
 
     Parameters
     ----------

@@ -140,7 +140,10 @@ class Plan:
             raise InputError(f"options are given to {absent[0]}, which is none of {names}")
 
     def _called(self, task: Task, environments: Mapping[str, "Environment"]) -> Iterator[Task]:
-        """Yield a variant of the task for each interface by which its solver can be called."""
+        """Yield the task for each of the plan's interfaces that can call its solver.
+
+        Fits are called by cvxpy only.
+        """
         from convexfs.solving.direct import SOLVERS
 
         for name in dict.fromkeys(self.interfaces):

@@ -42,7 +42,7 @@ SETS = {
 def files_of(
     names: Iterable[str], instances: Path | None, sample: int | None = None, seed: int = 0
 ) -> list[Path]:
-    """Return the files of these public sets, or a random sample of each, by size.
+    """Return files of public sets, all or a sample over all sizes; smallest first in each set.
 
     Parameters
     ----------

@@ -74,13 +74,14 @@ def beside_published(outcomes: Frame) -> pd.DataFrame:
 def contradicts(outcomes: Frame) -> Frame:
     """Return a mask of solved tasks whose result differs from the published one.
 
-    That is ten times the accuracy asked for, and half a unit of the last published digit, relative
-    to the published optimum or to 1.
+    Objectives may differ by ten times the accuracy asked for, relative to the published optimum or
+    to 1, and by half a unit of the last published digit.
     """
     optimum: Frame = pd.to_numeric(outcomes["published"], errors="coerce")
     word = outcomes["published"].notna() & optimum.isna()
     expected = outcomes["published"].where(word, OPTIMAL)
-    half = outcomes["published"].where(~word).map(_half_unit, na_action="ignore").astype(float)
+    printed = outcomes["published"].astype(object).where(~word & outcomes["published"].notna())
+    half = pd.to_numeric(printed.map(_half_unit, na_action="ignore"), errors="coerce")
     size = optimum.abs().clip(lower=1.0)
     far = (outcomes["objective"] - optimum).abs() > allowed(outcomes) * size + half
     other = (outcomes["status"] != expected) | (~word & far)

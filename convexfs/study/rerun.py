@@ -73,7 +73,7 @@ def _plan(told: dict[str, Any]) -> Plan:
 
 
 def missing_solvers(plan: dict[str, Any]) -> list[str]:
-    """Return the solvers of a plan that are not installed."""
+    """Return the solvers that a plan names and that are not installed; [] if it asks for all."""
     from convexfs.solving.backends import BACKENDS
 
     here = {NATIVE} | {name for name, row in BACKENDS.items() if row.installed}
@@ -89,7 +89,7 @@ def _named(solvers: str | list[str]) -> list[str]:
 def environment_differences(
     before: list[dict[str, Any]], after: list[dict[str, Any]]
 ) -> Iterator[str]:
-    """Yield lines on differences in machine and package versions between two runs."""
+    """Yield lines on how machine and package versions differ between the last of each list."""
     then, now = (records[-1] if records else {} for records in (before, after))
     for name in _MACHINE:
         if then.get(name) != now.get(name):

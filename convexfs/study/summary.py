@@ -271,7 +271,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
 
 
 def agreement(selected: Frame) -> pd.DataFrame:
-    """Return the mean Jaccard index of each two solvers' selected features, where both solved.
+    """Return the mean Jaccard index of each two solvers' features, both solved or undecided.
 
     Returns
     -------
@@ -300,7 +300,7 @@ def _jaccard(one: set, other: set) -> float:
 
 
 def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
-    """Return solvers ranked by mean charged seconds in each problem class, with their leads.
+    """Return the solvers that take all of a class, ranked by mean charged seconds, with leads.
 
     The columns are :data:`~convexfs.study.columns.RANKING`.
     Within each problem class, all on the same instances. ``scope`` is ``all``, or ``native``:

@@ -45,6 +45,9 @@ def export(folders: list[Path]) -> None:
             rows = rows[~rows["instance"].isin(more["instance"])]
         rows = pd.concat([rows, more], ignore_index=True)
     rows = rows[rows["solver"] != "native"]
+    # What a solver cannot take is the same in every repeat.
+    rows = rows[(rows["outcome"] != "skipped") | (rows["repeat"] == 0)]
+    rows["dimacs"] = rows["dimacs"].str.replace(r"(\.\d{6})\d+", r"\1", regex=True)
     rows["failure"] = rows["failure"].str.replace(r"/\S+/", "", regex=True).str.slice(0, 120)
     rows.to_csv(EXPORT, index=False, float_format=f"%.{DIGITS}g")
 

@@ -283,6 +283,8 @@ def test_groups_and_blocks_are_columns_of_the_file(run, subjects):
         )[1]
     )
     assert record["selected"] == []
+    permuted = record["inference"]["rows_permuted"]
+    assert re.fullmatch(r"in \d+ groups of rows within \d+ blocks", permuted)
     assert set(record["weights"]) == {f"x{j}" for j in range(30)}
 
 

@@ -54,3 +54,11 @@ def test_a_proven_optimum_of_an_infeasible_file_contradicts(folder):
         (at, PROVEN), (at | {"status": "infeasible", "objective": None, "repeat": 1}, PROVEN)
     )
     assert contradicts(outcomes(run)).tolist() == [True, False]
+
+
+def test_results_with_published_words_alone_are_compared(folder):
+    run = folder(({"problem": "bgdbg1", "status": "infeasible", "objective": None}, PROVEN))
+    frame = outcomes(run).assign(published="infeasible", outcome="solved")
+    frame["published"] = frame["published"].astype("string")
+    assert contradicts(frame).tolist() == [False]
+    assert contradicts(frame.assign(status="optimal")).tolist() == [True]

@@ -159,7 +159,7 @@ class Reader:
                 )
 
     def data_specs(self, specs: list[str]) -> list[str]:
-        """Return data specs with relative paths resolved against the folder of this file."""
+        """Return data specs; names of files that exist in this file's folder become their paths."""
         here = self.path.parent
 
         def placed(spec: str) -> str:
@@ -234,7 +234,7 @@ def canonical(value: Any) -> str:
 
 
 def _code(tree: ast.Module) -> str:
-    """Return the code of a file without docstring, comments, and METHOD, DATA, GRID etc."""
+    """Return the code of a file without module docstring, comments, and METHOD, DATA etc."""
     kept = [node for node in tree.body if not {name for name, _ in _bound(node)} & set(KINDS)]
     if ast.get_docstring(tree) is not None:
         kept = kept[1:]

@@ -121,7 +121,7 @@ def _parameters(functions: Iterable[Callable[..., Any]]) -> dict[str, inspect.Pa
 
 
 def _taking(function: Callable[..., Any], grid: Mapping[str, Any]) -> Callable[..., Any]:
-    """Wrap `function` with a keyword-only signature, in which ``**grid`` becomes GRID's names."""
+    """Wrap `function` with a keyword-only signature, in which ``**kwargs`` becomes GRID's names."""
     found = _parameters([function])
     kept = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

@@ -106,7 +106,10 @@ class MethodReader(Reader):
             self.fail(str(error), "METHOD")
 
     def _part(self, formulation: Formulation, fit: bool | str) -> set[str]:
-        """Return the name in GRID that selects a part of a fit ("point" for LLFS), as a set."""
+        """Return {name in GRID that selects a part of a fit}, as {"point"}; empty if FIT is a bool.
+
+        Raise if the formulation has no such parts.
+        """
         if isinstance(fit, bool):
             return set()
         known = parts_of(formulation)
@@ -212,7 +215,7 @@ _AGAIN = (
 
 
 def load_problem_file(name: str | Path, sha256: str | None = None) -> ProblemFile:
-    """Read and check a problem file; raise RunError if its hash is not `sha256`, if given.
+    """Return a problem file, checked; raise RunError if its hash is not `sha256`, if given.
 
     Parameters
     ----------
@@ -260,7 +263,7 @@ def _found(name: str | Path) -> tuple[Path, bytes]:
 
 
 def check_files(names: Iterable[str]) -> None:
-    """Raise ProblemFileError if a problem file does not exist; nothing is loaded."""
+    """Raise ProblemFileError if a file does not exist; names of functions are not looked up."""
     for name in names:
         if not custom.is_function(Path(name)):
             _find(name)
@@ -279,7 +282,7 @@ def _find(name: str | Path) -> Path:
 def with_fixed(
     build: Callable[..., Any] | None, chosen: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
-    """Return `build` with the arguments in `chosen` fixed and removed from its signature."""
+    """Return `build` with the arguments in `chosen` fixed and no longer taken; None for None."""
     if build is None:
         return None
     parameters = inspect.signature(build).parameters

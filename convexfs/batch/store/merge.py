@@ -46,7 +46,7 @@ class Merged:
 
 
 def merge(folders: Iterable[str | Path], out: str | Path) -> Merged:
-    """Merge the folders of shards into the folder `out`, as if the run had not been split.
+    """Merge folders of shards into `out`, as if the run had not been split; return counts.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _unfinished(parts: Mapping[Path, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _take(store: Store, folder: Path) -> None:
-    """Copy the shard's rows of tasks that the store lacks or has an older result of."""
+    """Copy a shard's tasks that the store lacks or has older, its problem files and studies."""
     with store.beside(folder) as database:
         database.execute("DROP TABLE IF EXISTS temp.taken")
         database.execute(

@@ -272,7 +272,7 @@ def _pack_large(arrays: Mapping[str, Any]) -> bytes:
 
 
 def unpack(blob: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays by name from bytes of :func:`pack`; raise RunError if damaged."""
+    """Return the arrays by name from bytes of :func:`pack`; raise if damaged or too large."""
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
             # A blob from another person's folder may unpack to more than the memory.

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from convexfs.errors import RunError
 
-#: Types of local file systems. All others count as shared between hosts.
+#: Types of local file systems. Other types count as shared between hosts; an unknown one does not.
 _LOCAL = frozenset(
     ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "tmpfs",
      "ramfs", "overlay", "aufs", "vfat", "exfat", "ntfs3", "apfs", "squashfs"]
@@ -60,7 +60,7 @@ class FileSystem:
 
 
 def probe(folder: Path) -> FileSystem:
-    """Test a folder's file system for maps and locks with a temporary file."""
+    """Return a folder's FileSystem, tested for maps and locks with a temporary file."""
     kind = file_system_kind(folder)
     with tempfile.TemporaryFile(dir=folder, prefix=".probe-") as file:
         file.write(bytes(mmap.PAGESIZE))
@@ -108,7 +108,7 @@ def file_system_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
 
 #: Suffixes of the files that SQLite creates beside a database.
 SQLITE_ENDS = ("-journal", "-wal", "-shm")
-#: Limit on attempts to copy a database while another process changes it.
+#: Limit on attempts to copy a database while another process changes it; the last copy is used.
 _COPIES = 40
 MOVE = "move it away, or solve into another folder"
 AGAIN = "what was recorded before is safe, and the same command goes on from there"

@@ -117,7 +117,7 @@ class Store(AbstractContextManager["Store"]):
         self._held.close()
 
     def finished(self) -> dict[str, tuple[str, bool | None, str]]:
-        """Return {key: (status, verdict, failure)} of all stored tasks."""
+        """Return {key: (status, True, False or None as verdict, failure)} of all stored tasks."""
         rows = self._select("SELECT key, status, ok, failure FROM tasks")
         return {
             key: (status, None if ok is None else bool(ok), failure or "")
@@ -130,7 +130,7 @@ class Store(AbstractContextManager["Store"]):
         attempts: Iterable[Mapping[str, Any]],
         solutions: Iterable[Mapping[str, Any]],
     ) -> None:
-        """Store a task's row, attempts and solutions in one transaction, replacing older ones.
+        """Store a task's row and solutions, replacing older ones, and add attempts; all or nothing.
 
         Rows are mappings from column to value, what is missing is NULL. Mappings become
         JSON, mappings of arrays blobs. A key written again replaces its row and solutions;
@@ -291,7 +291,7 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def _check(self) -> None:
-        """Raise RunError unless the file is intact and has exactly the tables of its version."""
+        """Raise RunError unless the file is intact and has all columns of its version, no views."""
         if foreign := schema.foreign(self._db):
             raise RunError(
                 f"{self.path}: holds {foreign!r:.60}, a view, trigger or virtual table; no run of "
@@ -405,7 +405,7 @@ def _cell(column: str, value: Any) -> Any:
 
 
 def same_results(first: str | Path, second: str | Path) -> list[str]:
-    """Return texts on how two runs differ, except in VOLATILE columns; [] if equal."""
+    """Return how tasks and solutions of two runs differ, but for VOLATILE columns; [] if equal."""
     with Store.read(first) as one, Store.read(second) as other:
         return [
             difference

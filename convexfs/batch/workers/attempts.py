@@ -34,7 +34,7 @@ GUARD = "in a program of your own, start them below: if __name__ == '__main__':"
 
 
 def start_context(asked: str | None) -> Any:
-    """Return the multiprocessing context for "fork" or "spawn"; None: a safe default."""
+    """Return the multiprocessing context for "fork" or "spawn"; None: fork on Linux, else spawn."""
     method = asked or ("spawn" if sys.platform in ("darwin", "win32") else "fork")
     known = sorted({"fork", "spawn"} & set(get_all_start_methods()))
     if method not in known:
@@ -195,7 +195,7 @@ _REFUSALS = re.compile(
     r"|out of memory|can't start new thread",
     re.IGNORECASE,
 )
-#: How a process ends that was refused memory.
+#: How a process may end that was refused memory.
 _ENDS = re.compile(r"WorkerDied: (SIGABRT|SIGSEGV|SIGBUS|exit code)")
 
 

@@ -59,13 +59,15 @@ FORKS = CONTEXT.get_start_method() == "fork"
 #: SIGKILL, or by SIGKILL. SIGKILL may also come from other users or a lack of memory, so more of
 #: those are allowed.
 FATAL_DEATHS, FATAL_KILLS = 2, 5
-#: The run ends if this many workers in a row fail to start, or one takes more seconds than this.
+#: The run ends if this many workers in a row fail to start; a start that takes more seconds than
+#: this fails.
 FALSE_STARTS, START_SECONDS = 10, 120.0
-#: Tasks submitted to an executor at a time: enough for a cluster, few enough for memory.
+#: Tasks submitted to an executor at a time (two per job if that is more): enough for a cluster, few
+#: enough for memory.
 IN_FLIGHT = 256
 #: Message of a worker that has prepared a task and begins it; no pickle starts like this.
 BEGUN = b"begun"
-#: Largest number of workers; more must be a typing error.
+#: More workers raise an error, because they must be a typing error.
 MOST_JOBS = 10_000
 #: Header of every message: the number of its job, and the pid of the sender.
 _HEADER = struct.Struct("<QQ")
@@ -86,7 +88,7 @@ def run(
     setup: Callable[[], None] | None = None,
     prepare: Callable[[T], object] | None = None,
 ) -> Generator[Outcome[T], None, None]:
-    """Run ``work`` on every task in worker processes; yield an Outcome each, as they finish.
+    """Run ``work`` on tasks in workers, an executor or here; yield Outcomes as they finish.
 
     Closing the generator, or an exception inside it, ends all workers.
 
@@ -149,7 +151,7 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
     def reply(number: int, message: bytes) -> None:
         pipe.send_bytes(_HEADER.pack(number, os.getpid()) + message)
 
-    # If the parent has ended, nobody reads the message.
+    # The loop ends when the parent closes the pipe or has ended; then nobody reads a reply.
     with one_thread(), suppress(EOFError, ConnectionError):
         hello, _ = attempt(setup or bool)
         reply(_HELLO, pickle.dumps(hello.failure))
@@ -325,7 +327,7 @@ class _Crew:
         return outcome
 
     def _replace(self, worker: _Worker, late: bool = False) -> Outcome | None:
-        """End a dead or late worker; start a new one, on the same job unless it is given up."""
+        """End a dead or late worker and start another; return the Outcome if its job is over."""
         self._workers.remove(worker)
         if late:
             worker.process.kill()

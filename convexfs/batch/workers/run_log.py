@@ -34,7 +34,7 @@ from convexfs.errors import RunError
 log = logging.getLogger(__name__)
 
 FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
-#: Longest text of a log record in characters, so that it fits into one datagram.
+#: Longer texts of log records are cut to this many characters, to fit into one datagram.
 LONGEST = 40_000
 DATAGRAM_BYTES = 5 * LONGEST
 #: Whether this system has Unix sockets, which need no address.

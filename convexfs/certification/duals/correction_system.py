@@ -26,20 +26,24 @@ from convexfs.certification.rigorous.rounding import (
     matrix_products,
 )
 
-#: Larger corrections are not tested for whether the multipliers surely stay in their cones.
+#: Corrections v of at least this norm prove no bound; it is not tested whether multipliers stay in
+#: their cones.
 LARGEST_ETA = 0.45
-#: For larger matrices the lowest eigenvalue is estimated by inverse iteration.
+#: The lowest eigenvalue of matrices with more rows is estimated by inverse iteration, else
+#: computed.
 ITERATED = 100
-#: Largest side of matrices solved by least squares when the normal equations are singular.
+#: Ill-conditioned systems with at most this many rows and columns are solved by least squares,
+#: larger ones by normal equations.
 LARGEST_DENSE = 1500
 #: Systems with more columns are solved by LSQR, and prove nothing.
 LARGEST_NORMAL = 1500
-#: A's columns are stored densely if they have up to this many entries (first), or this many if
-#: semidefinite cones fill them (second).
+#: A's columns are stored densely if rows times columns are at most this many (first), or this many
+#: if semidefinite cones fill them (second).
 LARGEST_ARRAY, LARGEST_FILLED = 30_000, 1_000_000
-#: Multipliers of equations below this share of their natural size are rounding errors.
+#: Corrected multipliers of equations below this share of their natural size are set to 0.
 NOISE = 1e-14
-#: Operations in a second when congruences of semidefinite cones are computed.
+#: Assumed operations per second in congruences of semidefinite cones; a correction that would take
+#: longer than the time left is not begun.
 SPEED = 2e10
 
 
@@ -211,7 +215,7 @@ class CorrectionSystem:
         self.unsafe, self.lacking = np.empty(0, dtype=int), np.empty(0)
 
     def _columns(self, index: np.ndarray) -> Any:
-        """Return columns of A, dense if they are few or if G fills them, else sparse."""
+        """Return columns of A: dense if small (a larger limit if psd cones fill them), else CSC."""
         columns = sp.csc_array(self.goal.form.A)[:, index]
         most = LARGEST_FILLED if any(self.metric.congruences) else LARGEST_ARRAY
         small = columns.shape[0] * columns.shape[1] <= most
@@ -251,7 +255,7 @@ class CorrectionSystem:
         return sigma if is_surely_semidefinite(self.normal, sigma + error) else None
 
     def _bound(self, eta: float) -> float:
-        """Return the dual bound that holds for y + Gv with every v of norm at most eta."""
+        """Return the dual bound for y + Gv with any norm(v) <= eta; set `unsafe` and `lacking`."""
         form, at = self.goal.form, self.at
         slack, error = matrix_products(form.A, at.w, form.b)
         error = error + 1e-13 * np.abs(slack)
@@ -297,7 +301,7 @@ class CorrectionSystem:
         return self.scaled @ x
 
     def moved(self, aims: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return (y, w) corrected so that reduced costs are near `aims`; None if that fails."""
+        """Return (y, w) moved towards reduced costs `aims`, by a norm <= 0.9; None on failure."""
         change = self._least_change(self.at.reduced[self.index] - aims)
         if change is None or not np.isfinite(change).all():
             return None
@@ -314,7 +318,7 @@ class CorrectionSystem:
 
 
 def lowest_eigenvalue(matrix: np.ndarray) -> float:
-    """Estimate the lowest eigenvalue of a symmetric matrix; -1 if it has no Cholesky factor."""
+    """Return the lowest eigenvalue, estimated if large; -1 if not finite or Cholesky fails."""
     side = len(matrix)
     if not np.isfinite(matrix).all():
         return -1.0

@@ -23,7 +23,7 @@ from convexfs.certification.rigorous.rounding import EPSILON, dot, matrix_produc
 
 #: In the terms of reduced costs, multipliers count up to this multiple of their natural size only.
 LARGEST_MULTIPLIER = 1e3
-#: Number of points whose costs are cached.
+#: Most points whose costs are cached; the cache is emptied before another is added.
 REMEMBERED = 8
 
 
@@ -192,7 +192,7 @@ def without_bound_rows(form: StandardForm, y: np.ndarray, w: np.ndarray, box: Bo
 
 
 def radius_of(at: Lagrangian, target: float, box: Box) -> float:
-    """Return how far unbounded columns may lie from w for the bound to reach `target`."""
+    """Return how far unbounded columns may lie from w for the bound to reach `target`, or 0."""
     free = ~np.isfinite(at.loss)
     room = total(at.centre, np.where(free, 0.0, at.loss)) - target
     rate = float((np.abs(at.reduced) + at.error)[free].sum())
@@ -232,7 +232,7 @@ def has_no_negative_eigenvalue(P: sp.csr_array) -> bool:
     return bool(symmetric and np.all(factors.U.diagonal() > 0))
 
 
-#: Side of a quadratic objective's matrix up to which it is factorised densely.
+#: A quadratic objective's matrix with more rows is factorised by sparse LU, else by dense Cholesky.
 LARGEST_DENSE = 2000
 
 

@@ -34,15 +34,17 @@ from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON
 
-#: Largest number of times that multipliers are corrected in floating point.
+#: Most corrections of multipliers in floating point, for each of two aims: a margin, and exactly 0.
 STEPS = 6
-#: Largest number of columns whose reduced costs are corrected.
+#: If reduced costs of more columns need a correction, none is tried.
 MOST_COLUMNS = 6_000
 #: After two corrections, a bound for costs changed by up to this share of their terms is enough.
 LAST_BITS = 2.0**-50
-#: Corrections aim at reduced costs this share of their terms away from 0, on the safe side.
+#: Corrections aim at reduced costs at most this share of their terms from 0, on the safe side;
+#: farther only if a proof needs it.
 MARGIN = 1e-6
-#: Multipliers of inequalities below this share of their natural size may be set to 0.
+#: Multipliers of inequalities below this share of their natural size are set to 0 where they spoil
+#: an unbounded column's reduced cost.
 SILENT = 1e-6
 
 
@@ -163,7 +165,7 @@ def _absorbed(goal: Goal, at: Lagrangian) -> Lagrangian:
 
 
 def _silenced(goal: Goal, at: Lagrangian) -> Lagrangian:
-    """Return the bound with small multipliers of inequalities set to 0 where they do harm.
+    """Return the bound with small harmful multipliers of inequalities set to 0; flat programs only.
 
     An interior-point solution leaves them where a row is inactive, and they should be 0.
     """
@@ -196,7 +198,7 @@ def relaxed_bound(
     scale: float,
     seconds: float,
 ) -> Bound | None:
-    """Bound a cone program by a linear program with cone cuts from `y`; None if that fails.
+    """Return a bound from the linear program with cone cuts from `y`; None if HiGHS fails.
 
     See :class:`~convexfs.certification.duals.correction_system.Goal` for `target` and `spent`.
     """
@@ -213,7 +215,7 @@ def relaxed_bound(
 
 
 def with_cone_cuts(form: StandardForm, y: np.ndarray, box: Box) -> StandardForm:
-    """Return `form` with one linear cut per curved cone, valid for all points within `box`.
+    """Return `form` with a linear cut for each curved cone where y is not 0, valid within `box`.
 
     `y` must surely be in the dual cones. Errors of rounding are added to the right-hand sides.
     """

@@ -127,7 +127,7 @@ class MultiplierSearch:
             yield from self._linearised(found.z)
 
     def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
-        """Yield multipliers of the linear program whose costs are the objective's gradient at z."""
+        """Yield HiGHS's multipliers, if any, of the program linearised at z."""
         program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
         inside = (
             np.maximum(program.lower, self.box.lower),
@@ -142,7 +142,7 @@ class MultiplierSearch:
                 return
 
     def _inside_cones(self) -> Iterator[Candidate]:
-        """Yield multipliers inside their cones, whose bound is lower by a part of the tolerance."""
+        """Yield multipliers inside their cones, at a small loss; none if Clarabel failed before."""
         found = self._found
         if found is None:
             return
@@ -186,12 +186,12 @@ def _lift(
     return lift
 
 
-#: Number of row orders and signs of a solver's multipliers to try.
+#: Most row orders and signs of a solver's multipliers to try, smallest reduced costs first.
 TRIED = 2
 
 
 def of_cone_point(form: StandardForm, point: ConePoint) -> Iterator[np.ndarray]:
-    """Yield a solver's multipliers in the rows of `form`, if it solved this cone program.
+    """Yield up to TRIED readings of a solver's multipliers by row, if it solved this program.
 
     Solvers that take quadratic objectives as cones are given another program.
     """
@@ -237,7 +237,7 @@ def of_constraints(problem: cp.Problem, form: StandardForm) -> Iterator[np.ndarr
 
 
 def _both_signs(form: StandardForm, y: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield y with both signs of the equations' multipliers, the likelier first.
+    """Yield y with the likelier sign of the equations' multipliers, and the other if unclear.
 
     The sign that leaves smaller reduced costs is right; both are yielded where that is unclear.
     """

@@ -16,11 +16,11 @@ from convexfs.certification.program.standard_form import StandardForm
 
 #: Multipliers below this share of the largest are set to 0; the shares are tried in turn.
 SUPPORTS = (1e-9, 1e-7, 1e-11)
-#: Sums below this share of their terms count as 0.
+#: Columns whose sums are at most this share of their terms are made to cancel exactly.
 CANCELLED = 1e-8
-#: Contradictions below this share of their terms count as rounding errors of the data.
+#: Contradictions below this share of their terms count as rounding errors and prove nothing.
 LAST_BITS = 2.0**-48
-#: Entries of a dense elimination that is still cheap.
+#: Matrices with more entries are not eliminated; then nothing is proven.
 MOST_ENTRIES = 100_000
 
 
@@ -92,7 +92,7 @@ def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any])
 
 
 def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
-    """Return whether an exact optimal basis proves that every point violates some row."""
+    """Return whether an exact basis proves that every point violates a row; False if too large."""
     program = LinearProgram(softened(form))
     if not program.cheap:
         return False

@@ -23,9 +23,9 @@ from convexfs.certification.rigorous.rounding import EPSILON
 
 fmpq: Any = _fmpq
 fmpq_mat: Any = _fmpq_mat
-#: Side of the largest block of a basis that is solved exactly.
+#: A basis with a diagonal block of more rows is not solved exactly.
 LARGEST_BLOCK = 450
-#: Programs with more entries are too expensive for exact arithmetic.
+#: Programs with more entries are too expensive for exact arithmetic, which is not tried.
 MOST_ENTRIES = 60_000
 LOWER, BASIC, UPPER = 0, 1, 2
 
@@ -105,7 +105,10 @@ class LinearProgram:
         presolve: bool = True,
         seconds: float = 60.0,
     ) -> BasicSolution:
-        """Minimise q'z (default: the form's) by HiGHS within `box`, columns scaled by `units`."""
+        """Return HiGHS's result of minimising q'z (default: the form's q).
+
+        `box` replaces the column bounds, and `units` scale the columns.
+        """
         q = self.form.q if q is None else q
         lower, upper = (self.lower, self.upper) if box is None else box
         units = np.ones(q.size) if units is None else units
@@ -156,7 +159,7 @@ class LinearProgram:
     def exact_optimum(
         self, basis: BasicSolution, costs: list[Any] | None = None, primal: bool = True
     ) -> ExactOptimum:
-        """Return a basis's objectives in rationals; None where its point is not exactly feasible.
+        """Return a basis's rational objectives; None where infeasible or too expensive.
 
         `costs` are the exact costs if they are no doubles.
         """

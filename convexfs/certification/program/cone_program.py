@@ -83,7 +83,7 @@ class ConeProgram:
 
     @classmethod
     def verified(cls, problem: cp.Problem) -> "ConeProgram":
-        """Compile `problem` for verification, the same for all solvers; DPP problems only once."""
+        """Compile for verification, the same for all solvers; once if DPP with parameters."""
         compiled = _COMPILED.get(problem)
         if compiled is None:
             compiled = _applied(problem, verification_chain(problem))

@@ -10,7 +10,8 @@ from convexfs.certification.program.cones import largest_of_each
 FUNCTIONS = 1e-13
 #: Absolute error allowed for values that underflow.
 UNDERFLOW = 1e-300
-#: Least eigenvalue at which a matrix with unit diagonal surely has a Cholesky factor.
+#: If a factorisation fails, Hessians of unit diagonal with a lowest eigenvalue up to this get the
+#: factor 0.
 LEAST_EIGENVALUE = 1e-14
 
 

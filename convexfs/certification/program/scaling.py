@@ -15,11 +15,11 @@ from convexfs.certification.rigorous.implied_bounds import Box
 
 #: Entries of A below this share of the largest in their row count as rounding errors.
 NOISE = 1e-13
-#: Right-hand sides below this share of a typical one (the 90 % quantile) may be rounding errors.
+#: Lenient units take right-hand sides below this share of the 90 % quantile for rounding errors.
 TINY = 1e-11
-#: Right-hand sides of this size stand for infinity in some files.
+#: Right-hand sides of at least this size stand for infinity, as in some files, and are no data.
 INFINITE = 1e18
-#: Number of rounds in which rows and columns without data take their units from each other.
+#: Most rounds in which rows and columns without data take their units from each other.
 SWEEPS = 4
 
 
@@ -156,7 +156,7 @@ def _largest_term(significant: tuple[Any, Any], columns: np.ndarray) -> np.ndarr
 
 
 def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
-    """Return the least cost of a column that changes by its unit, or to an implied bound.
+    """Return the least cost of a column that changes by its unit or to an implied bound, or 0.
 
     A bound of 1e15, or a row with tiny coefficients, gives a column a huge unit, of which no
     proof may take a share: so the least of all counts.
@@ -180,7 +180,7 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
 
 @once
 def unit_of_objective(form: StandardForm) -> float:
-    """Return a scale for objectives near 0: the least cost of a group of columns at their units.
+    """Return a scale for objectives near 0: the least cost of a group of columns; 0 if none.
 
     Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
     largest counts, and of the sums the least, so that no penalty sets the scale.
@@ -212,11 +212,11 @@ def _curved_cones(form: StandardForm) -> np.ndarray:
 
 
 #: Costs below tol times this share of the objective's unit count as 0; gaps are then relative to
-#: the unit.
+#: this share of the unit.
 NIL = 1e-3
 #: Costs below this share of the objective's unit are refuted only relative to that unit.
 NEAR_ZERO = 1e-5
-#: The scale of an objective is at least this share of its constant terms.
+#: The scale of an objective is at least this share of its largest term in fixed columns.
 OFFSET = 1e-8
 
 
@@ -229,7 +229,7 @@ def proof_scale(terms: float, unit: float, tol: float) -> float:
 
 
 def size_of_terms(form: StandardForm, z: np.ndarray, box: Box, cost: float) -> float:
-    """Return the size of the objective's largest term at z, leaving out fixed columns."""
+    """Return the largest of cost and terms of the objective at z, without fixed columns."""
     size = np.where(box.bounded, np.maximum(box.magnitude, 1e-300), 0.0)
     fixed = box.bounded & (np.where(box.bounded, box.upper - box.lower, np.inf) <= 1e-9 * size)
     fixed &= _has_stated_value(form)

@@ -99,7 +99,7 @@ class StandardForm:
         )
 
     def multipliers(self, y: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield `y` converted from cvxpy's row order to this one, in each possible layout.
+        """Yield `y` converted from cvxpy's row order to this one, in each layout of its size.
 
         Solvers differ in which triangle of a semidefinite matrix they have. Rows of bounds that
         a solver takes apart come first or last, with multipliers of 0: reduced costs replace them.
@@ -211,7 +211,7 @@ class StandardForm:
         )
 
     def with_columns(self, A: Any, q: np.ndarray) -> "StandardForm":
-        """Return the program with columns A of cost q added; all other costs become 0."""
+        """Return the continuous program with columns A of cost q added; other costs become 0."""
         return replace(
             self,
             A=sp.csr_array(sp.hstack([self.A, A])),

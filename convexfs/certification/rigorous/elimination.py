@@ -19,7 +19,7 @@ from convexfs.certification.program.standard_form import StandardForm
 MOST_ROWS = 4
 #: All substitutions together may add at most this share of A's entries.
 GROWTH = 0.5
-#: Limit on the work: entries that may be copied in total, as a multiple of A's entries.
+#: Substitution stops after copying this multiple of A's entries.
 WORK = 10
 #: In programs with more entries, no column is substituted.
 MOST_ENTRIES = 300_000
@@ -122,7 +122,7 @@ class _Rows:
         return None
 
     def _try(self, row: int, column: int, others: dict[int, float], offset: float) -> bool:
-        """Substitute `column` in all rows; return False, changing nothing, if a number rounds."""
+        """Substitute `column` in all rows; False, changing nothing, if inexact or WORK is spent."""
         users = self.users[column] - {row}
         self.work -= sum(len(self.rows[user]) + len(others) for user in users)
         if self.work < 0:

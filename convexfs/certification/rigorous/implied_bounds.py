@@ -325,7 +325,7 @@ def _separable_curvature(form: StandardForm) -> np.ndarray | None:
 
 
 def _apply_cone(block: Block, low: np.ndarray, high: np.ndarray) -> None:
-    """Narrow the intervals of each row, in place, by those of the other rows of its cone."""
+    """Narrow rows' intervals, in place, by other rows of their cone; skip large psd cones."""
     least, most = block.of(low), block.of(high)
     match block.cone:
         case SecondOrder():

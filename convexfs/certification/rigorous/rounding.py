@@ -7,11 +7,11 @@ import numpy as np
 
 #: Relative distance between adjacent doubles.
 EPSILON = 2.0**-52
-#: Products below this size may underflow, so that their errors are not representable.
+#: Each product below this size, whose error may underflow, adds this size to the error bound.
 _TINY = 1e-270
-#: Sums of terms below this size do not overflow.
+#: math.fsum is used only if all numbers are below this size, so that no sum overflows.
 _HUGE = 1e300
-#: Sums of up to this many numbers are computed by math.fsum.
+#: Dot products of up to this many parts are summed by math.fsum, longer ones by segment_sums.
 _FEW = 500
 #: Splits a double into two halves of 26 bits (Dekker).
 _SPLITTER = 134217729.0

@@ -18,7 +18,7 @@ _NUMBER = 8
 #: Names of arrays with a fixed meaning in :func:`convexfs.data.readers.files.from_arrays`.
 SYMBOLS = "feature_symbols"
 RESERVED = frozenset({"X", "feature_names", SYMBOLS, "class_names", "split", "ids"})
-#: Codes of an unknown phenotype in .fam files.
+#: Codes of an unknown phenotype in .fam files; without `labels`, such samples are left out.
 _NO_PHENOTYPE = ("-9", "0", "NA", "")
 
 
@@ -77,7 +77,7 @@ def write_h5ad(
     columns: Mapping[str, np.ndarray],
     uns: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a copy of an AnnData file with further columns in var and entries in uns.
+    """Copy an AnnData file, unless `path` is the same, and add columns to var and entries to uns.
 
     Columns hold numbers, truths or texts, entries texts, truths, numbers, structured arrays or
     mappings of these.
@@ -195,7 +195,10 @@ def check_bed(path: Path, limit: ReadLimit) -> None:
 
 
 def read_bed(path: Path, reading: Reading) -> dict[str, Any]:
-    """Read genotypes (copies of the first allele) and, unless labels are given, phenotypes."""
+    """Read genotypes (copies of the first allele) and, unless labels are given, phenotypes.
+
+    Samples without a phenotype are then left out.
+    """
     from bed_reader import open_bed
 
     for beside in (path.with_suffix(".bim"), path.with_suffix(".fam")):

@@ -12,14 +12,14 @@ _DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
 #: Translation of unusual minus signs and spaces, which parsers of numbers reject.
 _SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ",
                         "\N{NARROW NO-BREAK SPACE}": " "})  # fmt: skip
-#: Number of cells that must look like quantities before the entire column is parsed.
+#: Unless this many first cells look like quantities, a column is not parsed for units.
 _LOOKED_AT = 20
 #: Choices of ``--limits``: read <0.5 as the number 0.5, or as a missing value.
 LIMITS = ("value", "missing")
 
 
 def read_cells(frame: Any, reading: Reading) -> Any:
-    """Convert text columns to numbers if dashes, limits, units and thousands allow it.
+    """Convert text columns of numbers with dashes, units or, by option, limits and thousands.
 
     Texts that `na` lists are missing values in all columns. Dashes in columns of numbers are
     missing values too; among words they may be signs.
@@ -63,7 +63,7 @@ def numbers_left(frame: Any, reading: Reading) -> Any:
 
 
 def _without_units(frame: Any, reading: Reading) -> Any:
-    """Convert columns in which all numbers have the same unit, or unusual minus signs."""
+    """Convert features' texts that are numbers with one unit for all, or unusual minus signs."""
     plain, read = number_text(reading), {}
     others = {reading.target, reading.id, *reading.aside}
     for name in [own for own in _text_columns(frame) if own not in others]:

@@ -45,7 +45,7 @@ class Joined:
 def join_labels(
     ids: Sequence[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
 ) -> Joined:
-    """Return the labels of samples by id; note samples and labels without a partner.
+    """Join labels to samples by id or, if no id matches, by file name; note those left over.
 
     Parameters
     ----------

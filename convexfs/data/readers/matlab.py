@@ -31,7 +31,7 @@ _V73 = "is a MATLAB v7.3 file, which is HDF5; save it with -v7 instead"
 
 
 def read_mat(path: Path, limit: ReadLimit) -> dict[str, np.ndarray]:
-    """Return the arrays of a .mat file by name, without sparse matrices and structures.
+    """Return the arrays of a .mat file by name, without sparse matrices, structures and cells.
 
     Raises
     ------

@@ -56,7 +56,10 @@ def default_limit(asked: str | float | None) -> Iterator[None]:
 
 
 def read_limit(asked: str | float | None = None) -> ReadLimit:
-    """Return the limit asked for, in bytes or as "4GB"; by default half of the memory."""
+    """Return the limit asked for, in bytes or as "4GB"; else :func:`default_limit`'s.
+
+    If that is not set either, it is half of the memory.
+    """
     asked = _DEFAULT[-1] if asked is None else asked
     if asked is None:
         return ReadLimit(machine_memory() / 2, "half of this machine's memory")
@@ -83,7 +86,7 @@ def parse_size(text: str, name: str) -> int:
 
 
 def machine_memory() -> int:
-    """Return the bytes of physical memory, or of the container's limit if that is smaller."""
+    """Return the bytes of memory, or of a smaller container limit; 8 GB if unknown."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # sysconf does not exist on Windows.

@@ -18,7 +18,8 @@ from convexfs.errors import InputError
 
 #: From this many rows on, the integers 0, 1, 2, ... (or from 1) are taken for ids.
 _NUMBERED = 8
-#: A text column in which a larger share of cells are decimals is taken for numbers with bad cells.
+#: A text column with a larger share of decimals is taken for numbers with bad cells; one with a
+#: larger share of quantities is no id, unless it is first or has an id's name.
 _DECIMALS = 0.5
 #: Least average number of rows per distinct word in a column that may hold classes.
 _ROWS_A_CLASS = 4

@@ -22,7 +22,8 @@ from convexfs.errors import InputError
 #: Separators that are tried, with their names in notes.
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
 _WORDS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|"}
-#: Lines that are inspected to detect the format, and least and most bytes that are read for it.
+#: Most lines that are inspected to detect the format, and bytes that are read for it: at least the
+#: second number, and up to the third until there are four lines.
 _LINES, _LEAST, _MOST = 200, 2**16, 2**27
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -45,7 +46,7 @@ _WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 MISSING = ("?", ".", "n.a.", "missing")
 #: Tables with more columns are parsed by numpy in one pass, because pandas is slow per column.
 _WIDE = 20_000
-#: Tables with more columns are not tried by pandas if numpy fails.
+#: If numpy fails on a table with more columns, an error is raised; else pandas tries.
 _TOO_WIDE = 500_000
 #: Most text columns, such as classes and ids, in a table that numpy parses.
 _TEXT_COLUMNS = 20
@@ -196,7 +197,10 @@ def _encoding(start: bytes, path: Path) -> str:
 
 
 def _separator(lines: Sequence[str], usual: str) -> str:
-    """Return the separator by which most lines have as many cells as the header."""
+    """Return the separator by which most lines have as many cells as the header.
+
+    Return `usual` if no other is better and 90 % of the lines agree, or if none is found.
+    """
     agreeing: dict[str, tuple[float, int]] = {}
     for mark in (mark for mark in SEPARATORS if mark in lines[0]):
         widths = [len(cells) for cells in csv.reader(lines, delimiter=mark)]
@@ -318,7 +322,10 @@ def _lines(path: Path, form: TextFormat) -> Any:
 
 
 def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> Any:
-    """Parse a wide table by numpy in one pass; None if it has many text columns or bad cells."""
+    """Parse a wide table by numpy in one pass; None for many text columns or bad cells.
+
+    Decimal commas give None too.
+    """
     import pandas as pd
 
     skipped = form.skipped + _header_lines(path, form)

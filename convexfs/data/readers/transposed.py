@@ -11,7 +11,7 @@ from convexfs.data.readers.cells import number_text
 from convexfs.data.readers.options import Reading
 from convexfs.data.readers.text import ROW_NAMES, is_number
 
-#: Number of rows and of columns that are inspected for the orientation.
+#: Most rows, and most columns, that are inspected for the orientation.
 _LOOKED_AT = 50
 #: A column with a larger share of words describes features and holds no values.
 _MOSTLY = 0.5
@@ -57,7 +57,7 @@ def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
 
 
 def with_metadata(data: Dataset, rows: Sequence[str], metadata: Metadata) -> Dataset:
-    """Return the data with metadata of its features, matched by their names in `rows`."""
+    """Return the data with `metadata` of its features; `rows` names the feature of each entry."""
     if not metadata:
         return data
     places = {name: i for i, name in enumerate(rows)}

@@ -72,7 +72,7 @@ log = logging.getLogger(__name__)
 
 
 def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str, Any]:
-    """Return the changes of an estimator's ``formulation``: ``build``, or ``feasible``.
+    """Return ``{"build": ...}`` or ``{"feasible": ...}`` from the value of ``formulation``.
 
     A function of ``f`` is a ``feasible``: no ``build`` is offered an f. One that is called
     ``constraints`` is added to the paper's constraints, as in a problem file.

@@ -23,7 +23,8 @@ from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.soft import has_hit, signed_probabilities
 
-#: With at most this many columns, distances are computed from a float64 copy of the data.
+#: With at most this many columns, unweighted distances are computed from a float64 copy of the
+#: data; with more, in float32, block by block.
 MOST_COLUMNS = 1000
 #: RELIEF's sigma, as a fraction of the largest distance: so small that only the nearest count.
 _NEAREST = 1e-9

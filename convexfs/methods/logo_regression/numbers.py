@@ -32,7 +32,7 @@ def rlogo_constrained(
 def margin_matrix(
     X: np.ndarray, y: np.ndarray, sigma: float = 2.0, difference: str = "rank"
 ) -> np.ndarray:
-    """Return the margin matrix: rows ``zbar_n`` of the samples with both a hit and a miss."""
+    """Return the margin matrix at w = 1: rows ``zbar_n`` of samples with a hit and a miss."""
     check_sigma(sigma)
     check_difference(difference)
     X = np.asarray(X, dtype=np.float64)

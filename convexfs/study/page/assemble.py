@@ -208,7 +208,8 @@ def packed(text: str) -> str:
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
     """Return a content security policy that allows only these scripts and styles, by hash.
 
-    Single elements may have their own style: plotly's pictures and formulas do.
+    Style attributes and ``data:`` and ``blob:`` images are allowed too: plotly's pictures and
+    formulas use them.
     """
     rules = {
         "default-src": "'none'",

@@ -51,7 +51,7 @@ def _shows_only(element: ElementTree.Element) -> bool:
 
 
 def without_places(frame: Frame) -> Frame:
-    """Return outcomes with folders removed from paths and messages, because they are private."""
+    """Make paths relative to their common folder, and remove folders from messages (private)."""
     told = {name: from_common_folder(frame[name]) for name in _PATHS}
     folders = sorted(_folders(frame), key=len, reverse=True)
     said = frame["failure"].map(lambda text: without_folders(text, folders), na_action="ignore")

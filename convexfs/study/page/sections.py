@@ -144,7 +144,7 @@ def best(frame: Frame, shift: float) -> Section | None:
 
 
 def instances(frame: Frame) -> Section | None:
-    """Return the section with seconds or outcome of every instance and solver; None with one."""
+    """Return the section with seconds or outcome by instance and solver; None with one solver."""
     if frame["solver"].nunique() < 2:
         return None
     table, declared = by_instance(frame)
@@ -176,7 +176,7 @@ def beside_published(frame: Frame) -> Section | None:
 
 
 def failures(frame: Frame) -> Section | None:
-    """Return the section of failures grouped by message, and of wrong claims, or None."""
+    """Return the section of tasks not solved, by message, and of wrong claims; None if all are."""
     table, wrong = reasons(frame), wrong_claims(frame)
     if table.empty:
         return None
@@ -228,7 +228,10 @@ def downloads(frame: Frame) -> Section:
 
 
 def of_points(kept: Frame) -> Iterator[Section | None]:
-    """Yield the sections on LLFS points: solvers compared, then figures of the last fit."""
+    """Yield the sections on LLFS points: solvers compared, then figures and table of the last fit.
+
+    Yield nothing without points.
+    """
     if kept.empty:
         return
     if kept["solver"].nunique() > 1:

@@ -10,7 +10,7 @@ from convexfs.methods.llfs.utility import utility
 from tests.typed import known
 
 
-@parametrize_with_checks([LLFS(betas=5)])
+@parametrize_with_checks([LLFS(betas=2)])
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

@@ -15,7 +15,13 @@ from convexfs.methods.lmba.native import (
     program_of,
 )
 from convexfs.methods.lmba.native import lmba_box as lmba
-from convexfs.methods.lmba.newton import _solve_scaled, minimise
+from convexfs.methods.lmba.newton import (
+    Answer,
+    _add_outer_products,
+    _polished,
+    _solve_scaled,
+    minimise,
+)
 from convexfs.methods.lmba.working_set import FEW, minimise_wide
 from tests.typed import known
 
@@ -193,3 +199,28 @@ def test_pricing_brings_in_every_feature_that_pays(form, monkeypatch):
         sizes.append(len(polished.features))
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
     assert 1 < sizes[0] <= sizes[1] == 60
+
+
+def test_a_rough_answer_is_improved_by_the_program_over_hinges_near_0():
+    values, hyper = lmba_problem(*sample(4, n=24, j=10))
+    program = program_of(**values, c=hyper["c"], simplex=False)
+    near = 1.001 * minimise(program, 1e-10, 1000).u
+    rough = Answer(near, program.value(near)[0], 0.0, 1)
+    better = _polished(program, rough)
+    assert better.value < rough.value
+    assert better.gap < 0.1 * rough.gap
+
+
+def test_curvature_is_the_sum_over_triplets():
+    rng = np.random.default_rng(0)
+    X, targets, rows = rng.normal(size=(6, 3)), np.array([1, 2, -1]), rng.random((3, 6))
+    rows[:, [0, 3]] = 0.0
+    rows[2] = 0.0
+    H = np.eye(3)
+    _add_outer_products(H, X, 0, targets, rows)
+    expected = np.eye(3)
+    for j, target in enumerate(targets[:2]):
+        for p in range(6):
+            apart = (X[target] - X[0]) ** 2 - (X[p] - X[0]) ** 2
+            expected += rows[j, p] * np.outer(apart, apart)
+    assert pytest.approx(expected) == H

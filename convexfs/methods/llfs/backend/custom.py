@@ -128,7 +128,7 @@ class StatedPrograms:
         return choose(problem, self.solver).name
 
     def exact(self, eps: float) -> np.ndarray | None:
-        """Return the best binary f by a mixed-integer program that is cut until exact."""
+        """Return the best binary f by MIPs with cuts, until exact or at a limit; None if none."""
         point = self.built_in.point
         first = np.argsort(point.a_same.mean(axis=0), kind="stable")
         cut = partial(polymatroid_cut, point.a_same, s=point.s, lam=point.lam)

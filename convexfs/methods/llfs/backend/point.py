@@ -231,7 +231,10 @@ class PointUtilities:
         return [*([] if own is None else [own]), self.towards(f, goal, eps)]
 
     def price(self, place: Place, slope: np.ndarray, eps: float) -> Price:
-        """Bound the gain of a step from `place`, with U2 replaced by its tangent at `place`."""
+        """Bound the gain in `slope`'f of a step from `place`, with U2 replaced by its tangent.
+
+        Return also U2's multiplier and the reduced costs.
+        """
         f, g2 = place.f, place.g2
         priced = priced_minimum(slope, g2, float(g2 @ f) - place.u2 + eps, self.max_features)
         gain = max(float(slope @ f) - priced.bound, 0.0)

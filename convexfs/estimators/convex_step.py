@@ -103,7 +103,7 @@ def is_quickly_stated(model: Any) -> bool:
 
 
 def certify_fit(model: Any, **options: Any) -> Certificate:
-    """Certify a fit again: the convex step by :func:`convexfs.certify`, then the fixed point."""
+    """Certify a fit's convex step again and, if it is one, its fixed point."""
     from convexfs.certification.certify import certify
 
     problem, step = model._stated()

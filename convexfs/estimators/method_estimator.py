@@ -241,7 +241,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         return {}
 
     def _certify(self, **options: Any) -> Certificate:
-        """Certify the fit again: the step by :func:`convexfs.certify`, then the fixed point."""
+        """Certify the fit's convex step again and, if it is one, its fixed point."""
         return certify_fit(self, **options)
 
     def ranking(self) -> pd.DataFrame:

@@ -42,7 +42,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MethodEstima
         return self.n_components_
 
     def plot(self, X: Any = None, y: Any = None) -> Any:
-        """Draw the distance matrix in its heaviest features, or samples along the components.
+        """Draw the distance matrix of the 40 heaviest features or, given X, samples in components.
 
         Parameters
         ----------

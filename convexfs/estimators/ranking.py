@@ -29,7 +29,7 @@ def ranking_frame(
 
 
 def fit_html(ranking: pd.DataFrame, certificate: Certificate | None) -> str:
-    """Return HTML with a table of the heaviest features, and the certificate."""
+    """Return HTML with a table of the ten heaviest features, and the certificate."""
     marks: Any = ranking["selected"]
     known = not marks.isna().any()
     rows = "".join(

@@ -123,7 +123,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
 
     @property
     def shadow_test_(self) -> "ShadowResult | None":
-        """Test of the features against shadow columns; None if nothing is tested.
+        """Test against shadow columns; None for sparse methods or a set ``n_features_to_select``.
 
         See :class:`convexfs.inference.shadow_statistics.ShadowResult`.
         """
@@ -211,7 +211,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         return self._held
 
     def plot(self) -> Any:
-        """Draw the weights by name, in decreasing order, with selected features in colour.
+        """Draw the 40 largest weights in order with names, selected features in colour.
 
         Returns
         -------
@@ -375,7 +375,7 @@ class ClassSelector(MissingParameters, WeightSelector):
         return SampleWeights(rows, classes=np.array(classes))
 
     def transform(self, X: Any) -> Any:
-        """Reduce X to the selected features."""
+        """Reduce X to the selected features; out-of-core columns are read into memory."""
         source = column_source(X)
         if source is None:
             return super().transform(X)

@@ -54,7 +54,7 @@ MISSING_CURE = (
 )
 #: Advice on how to pass class labels that look like measured numbers.
 _INSIST = "give them as text, y.astype(str), or as codes 0 to K - 1"
-#: Matrices of numbers with fewer bytes are read by columns, not copied to float64.
+#: Arrays with fewer bytes per number may be read by columns, not copied to float64.
 _NARROW_BYTES = 4
 #: Data types that are accepted without conversion; others are converted to the first.
 AS_IT_IS = (
@@ -252,7 +252,7 @@ def _columns(X: Any, accepts: Accepts, estimator: Any) -> ColumnSource | None:
 
 
 def _is_narrow(X: np.ndarray) -> bool:
-    """Return whether to read X by columns, because a float64 copy would be much larger."""
+    """Return whether to read X by columns: bytes, or a wide array of short or mapped numbers."""
     if X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.shape) == 0:
         return False
     small = X.dtype.itemsize < _NARROW_BYTES
@@ -266,7 +266,7 @@ def _is_narrow(X: np.ndarray) -> bool:
 def _validated_columns(
     X: ColumnSource, y: Any, estimator: Any
 ) -> tuple[ColumnSource, np.ndarray, np.ndarray]:
-    """Return columns, labels and a mask of constant columns; record the number of features."""
+    """Check columns and labels; return them with a mask of constant columns."""
     n_samples, estimator.n_features_in_ = X.shape
     if hasattr(estimator, "feature_names_in_"):  # An earlier fit to a table has set these names.
         del estimator.feature_names_in_
@@ -301,7 +301,7 @@ def _target(
 
 
 def refuse_numbers(y: np.ndarray) -> None:
-    """Raise if a classification target is numeric, and name the estimators for regression."""
+    """Raise if a classification target looks like measured numbers, and name the regressors."""
     if type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
         raise InputError(
             f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
@@ -384,7 +384,7 @@ def check_class_weight(given: Any, labels: list[Any]) -> None:
 
 
 def _counts(weights: np.ndarray) -> np.ndarray:
-    """Scale positive weights to row counts: integers stay as they are, others get mean 1."""
+    """Scale positive weights to counts: integers of sum up to 2^40 stay, others get mean 1."""
     with np.errstate(over="ignore"):
         if weights.sum() <= _MOST_ROWS and (weights == np.round(weights)).all():
             return weights

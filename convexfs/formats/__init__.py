@@ -1,4 +1,4 @@
-"""Problems in files: read into an explicit ``cvxpy.Problem``, written from any.
+"""Problem files: read into a ``cvxpy.Problem``, and written from a convex one.
 
 =============== ========================================== =====================
 ending          holds                                      module

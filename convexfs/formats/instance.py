@@ -25,7 +25,7 @@ ZERO, NONNEGATIVE = "equal to 0", "at least 0"
 SECOND_ORDER, EXPONENTIAL = "second-order cone", "exponential cone"
 POWER, SEMIDEFINITE = "power cone", "psd matrix"
 KINDS = (ZERO, NONNEGATIVE, SECOND_ORDER, EXPONENTIAL, POWER, SEMIDEFINITE)
-#: Numbers of this size mean no bound; files contain 1e20 with rounding errors.
+#: Limits of at least this absolute size mean no bound; files contain 1e20 with rounding errors.
 INFINITE = 1e20 * (1 - 1e-9)
 #: Files whose names would make more variables than this become one vector variable.
 MOST_VARIABLES = 20
@@ -160,7 +160,7 @@ class Program:
 
     @property
     def column_names(self) -> list[str]:
-        """Return column names without blanks: ``w_0``, ``w_1``, or ``t`` for a scalar."""
+        """Return the file's column names or, if none, ``w_0``, ``w_1``, or ``t`` for a scalar."""
         if self.names:
             return list(self.names)
         names = []
@@ -249,7 +249,7 @@ def by_index(names: Sequence[str]) -> list[int]:
 
 
 def grouped(names: Sequence[str]) -> tuple[Variable, ...]:
-    """Return variables for columns named ``w_0``, ``w_1``, ...; one vector x if too many.
+    """Return variables for columns named ``w_0``, ``w_1``, ...; one vector x if many or irregular.
 
     Names without numbers are those of another program's columns, not of variables, unless they
     are few.

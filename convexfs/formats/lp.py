@@ -60,7 +60,7 @@ def _parsed(text: str) -> Any:
 
 
 def _place(text: str) -> str:
-    """Return the line of a syntax error as text: the one after the longest readable prefix."""
+    """Return the line of a syntax error as text, if there are at most 500 lines to search."""
     lines = text.splitlines()
     if len(lines) > _SEARCHED:
         return f"one of {len(lines)} lines"
@@ -107,7 +107,7 @@ def _program(model: Any) -> Program:
 
 
 def _finite(bounds: Any) -> np.ndarray:
-    """Return bounds with HiGHS's infinite values as infinity."""
+    """Return bounds with values of absolute size 1e20 or more as infinity."""
     values = np.array(bounds, dtype=float)
     return np.where(np.abs(values) >= INFINITE, np.copysign(np.inf, values), values)
 

@@ -59,7 +59,7 @@ class _Variables:
         raise FormatError(f"{self.path}: {message}")
 
     def matrix(self, name: str) -> Any:
-        """Return a real matrix as CSR."""
+        """Return a finite, real matrix as CSR; raise if it is not one."""
         value = self._numbers(name)
         if value.ndim != 2:
             self.fail(f"{name} must be a matrix")
@@ -69,7 +69,7 @@ class _Variables:
         return matrix
 
     def vector(self, name: str, size: int, *, infinite: bool = False) -> np.ndarray:
-        """Return a real vector of this size."""
+        """Return a real vector of this size; raise if it is not one, or not finite."""
         value = self._numbers(name)
         flat = np.ravel(value.toarray() if sparse.issparse(value) else value).astype(float)
         if flat.size != size:

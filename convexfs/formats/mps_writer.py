@@ -22,7 +22,7 @@ def check_linear(program: Program, ending: str) -> None:
 
 
 def dumps(program: Program) -> str:
-    """Return a cone program as the text of an MPS file."""
+    """Return a program as the text of an MPS file; raise unless its constraints are linear."""
     check_linear(program, ".mps")
     program = program.with_bounds_apart()
     sections = [

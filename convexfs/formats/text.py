@@ -13,7 +13,7 @@ from convexfs.errors import InputError, check_regular_file, shortened, writing
 #: Measured peak bytes of the readers: per byte and per line of text.
 _BYTE, _LINE = 4, 400
 _BLOCK = 2**20
-#: Most rows or columns of a file; matrices count with all their entries.
+#: A file that declares more rows or columns is rejected; matrices count with all their entries.
 LARGEST = 50_000_000
 
 
@@ -87,7 +87,7 @@ class Lines:
         return value
 
     def check_size(self, total: int) -> None:
-        """Raise if a file declares more rows or columns than fit into memory."""
+        """Raise if a file declares more than 50 million rows or columns."""
         if total > LARGEST:
             self.fail(f"{total:,} rows or columns are more than {LARGEST:,}, the most read here")
 

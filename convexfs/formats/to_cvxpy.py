@@ -220,7 +220,7 @@ class _File(ConicSolver):
 
 
 def program_of(problem: cp.Problem, *, quadratic: bool) -> Program:
-    """Compile a problem to a cone program; `quadratic` allows a quadratic objective."""
+    """Compile a DCP problem to a cone program; `quadratic` allows a quadratic objective."""
     _check(problem)
     with warnings.catch_warnings():
         # Ignore that a problem is not DPP: it only slows later solves, and none follows.

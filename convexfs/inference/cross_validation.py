@@ -65,7 +65,7 @@ def scaled_rows(X: Any, how: str, train: np.ndarray) -> Any:
 
 
 def has_gaps(X: Any) -> bool:
-    """Return whether X has missing values or categories."""
+    """Return whether X has missing values, or is a table (which has categories)."""
     if hasattr(X, "select_dtypes"):
         return True
     return not issparse(X) and bool(np.isnan(np.sum(X, axis=0)).any())
@@ -80,7 +80,7 @@ def imputation_of(X: Any) -> str:
 
 
 def taking_gaps(model: Any, X: Any) -> Any:
-    """Return the model, after imputation and one-hot encoding if it rejects missing values."""
+    """Return the model, behind imputation and one-hot encoding if X has values it rejects."""
     if not has_gaps(X) or get_tags(model).input_tags.allow_nan:
         return model
     medians = SimpleImputer(strategy="median", keep_empty_features=True)
@@ -108,7 +108,7 @@ class Errors(Protocol):
         ...
 
     def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
-        """Return a splitter into `number` folds, or fewer if the data have too few rows."""
+        """Return a splitter into `number` folds, or fewer if a class has fewer rows."""
         ...
 
     def chance(self, y: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Read weights and supports from any fitted estimator."""
+"""Read weights and supports from fitted estimators, also of other packages."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ _WEIGHTS = ("weights_", "coef_", "feature_importances_")
 
 
 def estimator_weights(fitted: Any, n_features: int) -> np.ndarray:
-    """Return the absolute feature weights of a fitted estimator, or of a pipeline's last step.
+    """Return absolute weights, the largest over classes, of an estimator or pipeline's last step.
 
-    Of several rows, one a class, the largest size counts.
+    Raise if the estimator has no weights, or not one finite number per feature.
     """
     fitted = last_step(fitted)
     name = next((name for name in _WEIGHTS if hasattr(fitted, name)), None)

@@ -18,13 +18,14 @@ from convexfs.inference.selector_tests import with_seed
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 
-#: With fewer samples per feature, an estimated covariance gave too many false features.
+#: With fewer samples per feature, an estimated covariance raises, or warns if forced: it gave
+#: too many false features.
 ENOUGH_SAMPLES = 2
-#: An estimator with a larger fraction of nonzero weights counts as dense.
+#: Weights of other packages' estimators count as dense if a larger fraction is nonzero.
 _DENSE = 0.9
 #: Tolerance that makes one in five equal to 0.2 in floating point.
 _ROUNDING = 1e-9
-#: Iterations of the default statistic; twice as many found no more features.
+#: Most iterations of the default statistic, Logo; twice as many found no more features.
 _ITERATIONS = 8
 
 
@@ -132,7 +133,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
-        """Draw knockoffs of the samples `X`, weigh both by classes `y`, and select."""
+        """Draw knockoffs of `X`, weigh features and knockoffs with classes `y`, and select."""
         X, codes = self._validate(X, y)
         with reported_fit(self, X, codes):
             self._select_beside_knockoffs(X, codes)
@@ -157,7 +158,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
 
     @property
     def fewest_(self) -> int:
-        """Return the smallest number of features that can be selected at this `fdr`."""
+        """Return the smallest number of features, other than 0, that this `fdr` can select."""
         return math.ceil((1.0 - _ROUNDING) / self.fdr)
 
     def summary(self) -> str:
@@ -286,9 +287,9 @@ def knockoff_statistics(
 
 
 def knockoff_threshold(W: np.ndarray, fdr: float) -> float:
-    """Return the least t with (1 + #{W <= -t}) / #{W >= t} at most `fdr`.
+    """Return the least t with (1 + #{W <= -t}) / #{W >= t} at most `fdr`; infinity if none.
 
-    This is knockoff+; infinite if there is none.
+    This is the knockoff+ threshold.
 
     >>> import numpy as np
     >>> knockoff_threshold(np.array([6.0, 5.0, 4.0, 3.0, 2.0, -1.0]), 0.2)

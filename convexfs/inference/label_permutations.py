@@ -28,7 +28,7 @@ _NEAR, _MANY, _FEATURES = 0.2, 0.1, 20
 
 
 def copied_rows(X: Any) -> str:
-    """Return a warning if many rows are copies, or nearly so, of others; else ""."""
+    """Return a warning if at least 10 % of rows are copies, or nearly so, of others; else ""."""
     rows, n_varying = _distances_on_one_scale(X)
     nearest, typical = [], []
     for start, stop in row_blocks(len(X)):
@@ -144,7 +144,7 @@ class PermutationResult:
         return (self.qvalues <= self.level) & self.opened
 
     def max_false(self, confidence: float = 0.95, among: Any = None) -> int:
-        """Return an upper bound on the number of false features among the selected.
+        """Return a bound, with `confidence`, on the false features among the selected or `among`.
 
         With this confidence it holds for all sets of features at once, so also for a threshold
         that was chosen by looking at the data: the calibrated Simes template of Blanchard,
@@ -196,7 +196,7 @@ class PermutationResult:
         return small
 
     def lines(self) -> dict[str, str]:
-        """Return the lines of a report about the test, by topic."""
+        """Return a dict of report lines about the test: topic to text."""
         least, n_features = 1 / (self.n_permutations + 1), len(self.statistic)
         told = {
             "permuted labels": f"p = {self.global_pvalue:.2g} ({self.n_permutations} permutations; "
@@ -228,7 +228,7 @@ class PermutationResult:
     __repr__ = __str__
 
     def plot(self) -> Any:
-        """Draw the sorted centred statistics over the range at permuted labels."""
+        """Draw sorted standardised statistics, and their 5 to 95 % range at permuted labels."""
         from convexfs.report.inference_pictures import permutation_picture
 
         return permutation_picture(self)

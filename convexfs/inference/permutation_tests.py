@@ -107,7 +107,7 @@ def permutation_test(
 
 
 def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, np.ndarray]:
-    """Return an unfitted estimator that knows the classes, the samples in memory, and class codes.
+    """Return the estimator (a checked copy if of convexfs), samples in memory, and class codes.
 
     A method of this package checks them as its fit does.
     """

@@ -105,9 +105,9 @@ class SelectionCurve:
 
     @property
     def confusion(self) -> np.ndarray | None:
-        """Return counts of held-out rows by true class (rows) and predicted class (columns).
+        """Return counts of true (rows) and predicted (columns) classes held out; None for numbers.
 
-        Predictions are those with `chosen` features. None for a numeric target.
+        Predictions are those with `chosen` features.
         """
         if self.target.dtype.kind != "i":
             return None
@@ -227,7 +227,7 @@ def selection_curve(
 
 
 def _class_errors(table: np.ndarray, class_names: Sequence[str] | None) -> str:
-    """Describe the errors of each class; with many classes, of the worst only."""
+    """Describe the errors of each class; with more than four classes, of the four worst."""
     sizes, wrong = table.sum(axis=1), table.sum(axis=1) - table.diagonal()
     names = [str(c) for c in range(len(table))] if class_names is None else class_names
     shown = list(range(len(table)))
@@ -291,7 +291,7 @@ def _fold(
     sizes: np.ndarray,
     scale: str,
 ) -> np.ndarray:
-    """Rank features on a fold's training rows; return predictions of its test rows, by size."""
+    """Rank features on a fold's training rows; return test predictions, one column per size."""
     train, test = folds[fold]
     X = scaled_rows(X, scale, train)
     known, asked = (_safe_indexing(X, rows) for rows in (train, test))
@@ -321,7 +321,7 @@ def _fold_errors(
 
 
 def _curve_pvalue(least: float, permuted: np.ndarray, n_folds: int) -> float:
-    """Return the p-value of the least error by those at permuted labels, with widened spread.
+    """Return the p-value of the least error among those at permuted labels, spread wider.
 
     Folds share training rows, so that their errors vary together; permuted labels of fixed
     predictions do not. Nadeau and Bengio's factor of the variance makes up for it.
@@ -339,11 +339,9 @@ def _within_one_se(errors: np.ndarray, se: np.ndarray) -> int:
 def _bootstrapped(
     errors: Errors, losses: np.ndarray, y: np.ndarray, groups: Any, seed: int
 ) -> tuple[float, tuple[float, float]]:
-    """Estimate the held-out error of the chosen size by bootstrap (BBC-CV).
+    """Return the bootstrapped error of the chosen size (BBC-CV) and its 95 % interval, or NaN.
 
     BBC-CV chooses the size on rows drawn with replacement and evaluates it on the rows not drawn.
-
-    Return the mean error and the 95 % interval.
     """
     rng, held_out = np.random.default_rng(seed), []
     units = np.arange(len(y))

@@ -23,8 +23,8 @@ from convexfs.neighbors.samples import as_samples, beside, some_rows
 from convexfs.neighbors.shadow_columns import ShadowDraws
 from convexfs.neighbors.sparse import SparseSamples
 
-#: Limit on the additions of all permutations, about three seconds; beyond it, fewer permutations
-#: are used.
+#: Limit on the additions of all permutations, about three seconds; beyond it, fewer than 200
+#: permutations are used, but at least 39.
 _BUDGET = 1e10
 #: Limit on additions beyond which a sample of the rows is drawn (about twenty seconds), fewest
 #: drawn rows, and relative cost of an addition for sparse samples.
@@ -55,7 +55,7 @@ def selector_test(selector: Any, held: Held) -> ShadowResult:
 
 
 def affordable(estimator: Any, X: Any) -> int:
-    """Return how many permutations fit the time budget; the least number if each needs a fit."""
+    """Return how many permutations, 39 to 200, fit the time budget; 39 if each needs a fit."""
     operations = _operations(estimator, X)
     return LEAST if operations is None else int(np.clip(_BUDGET // operations, LEAST, USUAL))
 
@@ -63,7 +63,7 @@ def affordable(estimator: Any, X: Any) -> int:
 def drawn_samples(
     estimator: Any, X: Any, codes: np.ndarray, seed: int, *, groups: Any = None, tests: int = 1
 ) -> np.ndarray | None:
-    """Draw row indices for a test that takes seconds; return None if all rows can be used.
+    """Draw row indices for a test in seconds; None means all rows, as with groups or costly fits.
 
     Every class gets the same number of rows, or all that it has. Rows are drawn by class alone,
     so that features unrelated to the class stay unrelated, and error rates hold. With groups all

@@ -61,7 +61,7 @@ class ShadowResult(PermutationResult):
     sampled: tuple[int, int] | None = None
 
     def lines(self) -> dict[str, str]:
-        """Return the report lines of the test, by topic."""
+        """Return a dict of report lines about the test: topic to text."""
         number = f"{self.n_permutations} permutations"
         if self.n_permutations < self.asked:
             number += f"; {self.asked} take long"
@@ -81,7 +81,7 @@ class ShadowResult(PermutationResult):
         return found
 
     def sampling_line(self) -> dict[str, str]:
-        """Return the report line about a test on drawn samples; nothing if all were used."""
+        """Return a dict with the report line about drawn samples; empty if all were used."""
         if self.sampled is None:
             return {}
         drawn, total = self.sampled

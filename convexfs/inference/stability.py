@@ -231,7 +231,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         ])  # fmt: skip
 
     def plot(self, groups: Any = None) -> Any:
-        """Draw selection probabilities; for an estimator with local supports, draw a map.
+        """Draw the 40 largest selection probabilities, or a map of samples if supports are local.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         return high / (2 * self.n_pairs), proven
 
     def _bounded(self, threshold: float, n_features: int) -> tuple[float, StabilityResult | None]:
-        """Bound the expected number of false features at a threshold; return bound and proof."""
+        """Return a bound on expected false features at a threshold, and its proof, or None."""
         if self.bound == MEINSHAUSEN_BUHLMANN:
             return meinshausen_buhlmann(self.n_selected_, n_features, threshold), None
         eta = (self.n_selected_ / n_features) ** 2
@@ -357,10 +357,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
 def complementary_pair(
     codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return row indices of two disjoint halves with equally many samples of each class.
-
-    Of an odd number of samples one is in neither.
-    """
+    """Return row indices of two disjoint halves, equal in each class; odd samples are left out."""
     first, second = [], []
     for code in range(codes.max() + 1):
         members = rng.permutation(np.flatnonzero(codes == code))
@@ -373,7 +370,7 @@ def complementary_pair(
 
 
 def stability_index(selections: np.ndarray) -> StabilityIndex:
-    r"""Return Nogueira's index of sets of features and its 95 % interval.
+    r"""Return Nogueira's stability index of feature sets and its 95 % interval; NaN if undefined.
 
     .. math::
         \Phi = 1 - \frac{J^{-1} \sum_j \tfrac{M}{M-1} p_j (1 - p_j)}

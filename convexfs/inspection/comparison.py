@@ -51,7 +51,7 @@ def differences(
     first_names: Mapping[str, Any] | None = None,
     second_names: Mapping[str, Any] | None = None,
 ) -> Differences:
-    """Return the lines that only `first` has (``-``) and that only `second` has (``+``).
+    """Return lines of only `first` (``-``) or `second` (``+``), or a text that both are equal.
 
     Constants of both go by one name, so that one which changed shows as another
     symbol. Labels, and the order of constraints and of the objective's terms, make no
@@ -160,7 +160,7 @@ def _symbols(formula: Formula) -> list[Line]:
 
 
 def _values(one: Formula, other: Formula) -> Iterator[str]:
-    """Yield a line for every symbol whose bounds or values differ between the two problems."""
+    """Yield a line for each variable whose bounds, or array parameter whose value, differs."""
     there = other.symbols.declared
     for name, old in one.symbols.declared.items():
         if name not in there or there[name].shape != old.shape:

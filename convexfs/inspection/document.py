@@ -15,7 +15,7 @@ from convexfs.inspection.symbols import CONSTANT, PARAMETER, POSITIONS, VARIABLE
 from convexfs.inspection.tree import deep, number
 from convexfs.inspection.writers import Latex, MathML, Piece, Text
 
-#: Longest constant whose entries are printed.
+#: The entries of constant vectors up to this length are printed; of others only the set.
 LISTED_ENTRIES = 6
 #: Definitions of functions whose names alone are unclear.
 MEANINGS = {
@@ -201,7 +201,7 @@ def label(run: Sequence[Clause]) -> str:
 def symbol_lines(
     symbols: list[Declaration], notation: Notation, letter: str = "", grouped: bool = True
 ) -> list[Line]:
-    """Return lines that declare all symbols, variables first; similar constants share a line."""
+    """Return lines that declare symbols, variables first; `grouped` joins similar constants."""
     groups: dict[Any, list[Piece]] = {}
     for symbol in sorted(symbols, key=lambda each: _ORDER[each.kind]):
         value = _value(symbol, notation)

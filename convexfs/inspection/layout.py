@@ -36,7 +36,7 @@ class Notation:
         return getattr(self, f"_{node.kind}")(node)
 
     def lines(self, node: Node) -> list[Piece]:
-        """Return the notation on several lines, broken before signs and relations."""
+        """Return the notation in lines: one if short, else broken before signs and relations."""
         if len(_PLAIN.write(node)) <= WIDTH:
             return [self.write(node)]
         if node.kind == "relation" and node.sign != "holds":
@@ -69,7 +69,7 @@ class Notation:
         return self.style.signed([(-1, numeral)]) if value < 0 else numeral
 
     def digits(self, value: float) -> str:
-        """Return the digits of a number: exact if that is short, else rounded to six."""
+        """Return the digits of a number: exact if short or `in_full`, else rounded to six."""
         if float(value).is_integer() and abs(value) < 1e6:
             return str(int(value))
         exact = repr(float(value))

@@ -219,7 +219,7 @@ def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], A
     return evaluate
 
 
-#: Fewest similar constraints or terms that are written as one.
+#: Fewest adjacent, similar constraints or terms that are written as one.
 FEWEST = 4
 #: Kinds of nodes that hold a number, which may carry the sign of a term.
 _WITH_NUMBER = ("number", "product")
@@ -240,7 +240,7 @@ class Folded:
 
 
 def fold(formula: Formula) -> Folded:
-    """Fold families of similar constraints and terms into one line each."""
+    """Fold each family of four or more similar, adjacent constraints or terms into one line."""
     folder = _Folder(formula)
     objective = folder.folded(formula.objective)
     clauses: list[tuple[Node, Sequence[Clause]]] = []
@@ -281,7 +281,7 @@ class _Folder:
         return tree.sum_of(node.shape, terms)
 
     def runs(self, things: Iterable[Any], node_of: Callable[[Any], Node]) -> list[list[Any]]:
-        """Group FEWEST or more adjacent things that differ in constants only; others stay alone."""
+        """Group four or more adjacent things that differ, in constants only; others stay alone."""
         runs: list[list[Any]] = []
         for _, alike in groupby(things, lambda thing: self._likeness(node_of(thing))):
             run = list(alike)

@@ -20,7 +20,7 @@ def symbolic(
     build: Callable[..., cp.Problem],
     offered: Mapping[str, Any],
 ) -> cp.Problem:
-    """Return the problem of `state`, with scalars of `build` as named cvxpy Parameters.
+    """Return the problem of `state`, with scalars of `build` as Parameters where that works.
 
     A scalar that `build` computes with where only a number will do stays a number, and so
     does one that would make another problem (``slope * at`` of arrays is a product entry by

@@ -129,7 +129,7 @@ class SymbolTable:
         return name
 
     def letter(self, letters: str) -> str:
-        """Return the first letter that is not a symbol yet."""
+        """Return the first of `letters` that is not a symbol yet, or else the first of all."""
         return next((letter for letter in letters if letter not in self._taken), letters[0])
 
     def indexed(self, stems: str, letter: str) -> str:

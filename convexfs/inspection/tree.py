@@ -231,7 +231,7 @@ def _product(shape: Shape, coefficient: complex, factors: tuple[Node, ...]) -> N
 
 
 def chain(shape: Shape, left: Node, right: Node) -> Node:
-    """Return ``left @ right``, with scalar factors in front and nested chains flattened."""
+    """Return ``left @ right``: scalars in front, nested chains flattened, identities left out."""
     scalars: list[Node] = []
     factors: list[Node] = []
     for joint, node in ((-1, left), (0, right)):

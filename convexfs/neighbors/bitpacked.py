@@ -20,7 +20,7 @@ _WORD, _TILE = 64, 64
 
 
 def packed(columns: np.ndarray) -> np.ndarray | None:
-    """Pack columns of 0, 1 and 2 into 64-bit words per row; None if there are other values."""
+    """Pack columns of bytes 0, 1 and 2 into 64-bit words per row; None for other data."""
     if columns.dtype not in PACKABLE or not columns.size:
         return None
     low, high = columns.min(), columns.max()

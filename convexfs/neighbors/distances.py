@@ -17,7 +17,8 @@ _MIRRORED = 128
 _LEAST_ROWS = 16
 #: Samples per panel: a nearest-neighbour search computes distances panel by panel.
 _PANEL = 512
-#: Unit roundoff of float32, its least positive number, and a bound far below its largest.
+#: Unit roundoff of float32, a bound on its underflow, and the size of a row from which on float64
+#: is used.
 _ROUNDOFF, _ROUGH_LEAST, _ROUGH_LARGEST = 2.0**-24, 2.0**-148, 1e37
 #: Additional candidates beyond the neighbours, because float32 may misorder near ties.
 _SPARE = 4
@@ -112,7 +113,7 @@ def nearest_in_groups(
     squared: bool = False,
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
-    """Return the indices of the nearest rows of each group, for all rows.
+    """Return indices (N, groups, n_neighbors) of each row's nearest rows in each group; -1 pads.
 
     Arguments and result are those of :func:`convexfs.neighbors.kernels.nearest.nearest_in_groups`.
 
@@ -139,7 +140,7 @@ def nearest_in_groups(
 def _by_rough_distances(
     X: np.ndarray, codes: np.ndarray, n_groups: int, n_neighbors: int, map: Callable[..., Any]
 ) -> np.ndarray | None:
-    """Search neighbours by float32 distances; None if too many near ties need float64."""
+    """Search neighbours by float32 distances; None if values are too large or often tied."""
     with np.errstate(over="ignore", invalid="ignore"):
         # Centring leaves differences unchanged and reduces rounding errors.
         rough = np.empty(X.shape, np.float32)

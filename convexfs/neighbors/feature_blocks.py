@@ -1,4 +1,4 @@
-"""One visit to every feature of a matrix that may be wider than memory.
+"""Passes over all features, block by block, of a matrix that may be wider than memory.
 
 A pass is a ``map`` over blocks of columns: threads, processes or a cluster can
 carry it, and the answer is the same. A block of a memory-mapped file travels as
@@ -150,7 +150,7 @@ def take_columns(X: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def score_pairs(signed: np.ndarray, p: np.ndarray, budget: float = 0.0) -> Pairs:
-    r"""Return the pairs of samples with the weights that sum to ``c = Z'p``, without computing Z.
+    r"""Return the pairs whose weighted differences sum to ``c = Z'p``, all but the lightest.
 
     .. math::
         c_j = \sum_n p_n z_{nj} = \sum_{n<i} S_{ni} |x_{nj} - x_{ij}|,\qquad

@@ -69,7 +69,7 @@ def signed_neighbors(
     miss: str = "nearest",
     map: Callable[..., Any] = map,
 ) -> SignedNeighbors:
-    """Find the `n_neighbors` nearest hits and misses of every row of `X`.
+    """Return the nearest hits and misses of every row: a number, a fraction, or within a radius.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from convexfs.neighbors.missing_values import MixedSamples, NeighborLists
 from convexfs.neighbors.samples import as_samples, spreads
 from convexfs.neighbors.sparse import SparseSamples
 
-#: Relative rounding error of one term of a margin.
+#: Relative rounding error of one term of a margin; margins below the sum of these count as 0.
 _ROUNDING = 1e-15
 
 
@@ -25,7 +25,7 @@ def margin_vector(
     metric: str = "manhattan",
     map: Callable[..., Any] = map,
 ) -> np.ndarray:
-    """Return RELIEF's margins ``z = sum_n (mean |x_n - misses| - mean |x_n - hits|)``, by feature.
+    """Return RELIEF's margin ``sum_n (mean |x_n - misses| - mean |x_n - hits|)`` per feature.
 
     With ``metric="sqeuclidean"`` differences are squared.
     """
@@ -63,7 +63,7 @@ def _dense_margin(
 def _sparse_margin(
     X: SparseSamples, neighbors: SignedNeighbors, squared: bool, map: Callable[..., Any]
 ) -> np.ndarray:
-    """Sum over lists of neighbours or, if these are long, over pairs of nonzeros by column."""
+    """Sum over lists of neighbours or, if long (Manhattan only), over pairs of nonzeros."""
     full, tile, thin = X.split
     listed = np.count_nonzero(neighbors.coefficient) * (thin.size / len(X))
     if not squared and listed > thin.matrix_work:

@@ -29,7 +29,7 @@ class Pairs:
     by_share: bool = False
 
     def deviations(self, signed: np.ndarray) -> np.ndarray:
-        """Return the derivative of the margins by the logarithm of each pair's weight.
+        """Return the derivative of the margins in the logarithm of each pair's weight.
 
         Of a mean it is what a difference has beyond the mean, of a share seen what a pair has
         beyond the share.

@@ -278,7 +278,7 @@ class MixedSamples:
 
 
 def mixed_samples(values: np.ndarray, categorical: np.ndarray, rule: str) -> MixedSamples:
-    """Make samples: centre and scale values, and compute expected differences of missing ones.
+    """Make samples: centre values; scale them if the rule is "observed" or if there are categories.
 
     Parameters
     ----------

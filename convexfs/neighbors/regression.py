@@ -27,7 +27,7 @@ def check_difference(how: Any) -> None:
 
 
 def target_difference(y: np.ndarray, how: str = "rank") -> np.ndarray:
-    """Return the difference of targets of all pairs (N, N), from 0 to 1, by ranks or by the range.
+    """Return the targets' differences (N, N), from 0 to 1: as ranks, or as shares of the range.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def spreads(X: Any) -> np.ndarray:
 
 
 def warn_of_scales(X: Any, names: Any = None) -> None:
-    """Warn if columns in memory differ so much in range that some hardly affect distances."""
+    """Warn if ranges of varying columns in memory differ by a factor of more than 100."""
     if isinstance(X, ColumnSource):
         return
     if isinstance(X, np.ndarray):  # Of any type, because differences of bytes may not fit a byte.

@@ -108,7 +108,7 @@ def has_hit(codes: np.ndarray) -> np.ndarray:
 def softmin(
     distances: np.ndarray, allowed: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return ``exp(-d / sigma)`` over the allowed entries of each row, normalised to sum 1."""
+    """Return ``exp(-d / sigma)`` over each row's allowed entries, scaled to sum 1; 0 if none."""
     if rows is not None:
         allowed = allowed & (rows > 0)
     share = np.where(allowed, distances, np.inf)

@@ -18,7 +18,7 @@ from convexfs.neighbors.kernels import sparse_sums as kernels
 if TYPE_CHECKING:
     from convexfs.neighbors.feature_blocks import Pairs
 
-#: Above this fraction of nonzeros, dense tiles are faster.
+#: A matrix or column with at least this fraction of nonzeros is processed as dense tiles.
 _DENSE = 0.2
 #: Nonzeros per part of a pass, so that values and rows stay in the L2 cache.
 _PART = 60_000
@@ -58,7 +58,7 @@ class SparseSamples:
 
     @property
     def is_thin(self) -> bool:
-        """Return whether passes over nonzeros are faster than over dense tiles."""
+        """Return whether under 20 % of entries are nonzero: passes over these are then faster."""
         return self.size < _DENSE * self.shape[0] * self.shape[1]
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class SparseSamples:
 
     @cached_property
     def split(self) -> "tuple[np.ndarray, np.ndarray, SparseSamples]":
-        """Return a mask of columns with many nonzeros, these as a dense tile, the others sparse."""
+        """Return a mask of columns over 20 % nonzero, these as a dense tile, others as sparse."""
         full = np.diff(self.by_columns.indptr) > _DENSE * len(self)
         if not full.any():
             return full, np.empty((len(self), 0)), self

@@ -1,4 +1,4 @@
-"""Samples, their target neighbours and their impostors: what Lmba's loss is a sum over.
+"""Triplets of sample, target neighbour and impostor, over which Lmba's loss is a sum.
 
 A triplet (i, j, p) is a sample, one of its target neighbours (nearest hits) and
 one sample of another class. There are about k N^2 of them, so they are never
@@ -29,7 +29,7 @@ class Targets:
 
 
 def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targets:
-    """Return the nearest hits of every sample by Euclidean distance, and its margin theta."""
+    """Return each sample's nearest hits in Euclidean distance (-1 pads), and its margin theta."""
     nearest = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
     hit, miss = nearest[:, 0, 0], nearest[:, 1, 0]
     rows = np.arange(len(X))
@@ -78,7 +78,7 @@ def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, n
 def join_triplets(
     target_pairs: np.ndarray, impostor_pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Join pairs by sample; return each triplet's row number in the target and impostor pairs."""
+    """Join pairs of the same sample; return each triplet's rows in target and impostor pairs."""
     counts = np.bincount(impostor_pairs[:, 0], minlength=target_pairs[:, 0].max(initial=0) + 1)
     first = np.concatenate([[0], np.cumsum(counts)])
     of_sample = target_pairs[:, 0]

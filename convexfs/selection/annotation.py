@@ -70,7 +70,7 @@ def var_columns(found: Selection | ClassMarkers) -> dict[str, np.ndarray]:
 def uns_entries(
     found: Selection | ClassMarkers, logged: bool = False, key: str = KEY
 ) -> dict[str, Any]:
-    """Return entries for ``uns``: how the features were selected, and markers in scanpy's form."""
+    """Return entries for ``uns``: how features were selected, and tested markers as in scanpy."""
     told = {"version": convexfs.__version__, "method": found.method, "line": found.line}
     entries: dict[str, Any] = {"convexfs": told | found.told()}
     if isinstance(found, ClassMarkers) and found.tests:
@@ -80,7 +80,7 @@ def uns_entries(
 
 
 def _rank_genes_groups(found: ClassMarkers, logged: bool) -> dict[str, Any]:
-    """Return markers in scanpy's form: structured arrays with one field per class, by score.
+    """Return markers in scanpy's form: arrays with one field per class, sorted by score.
 
     A score is the statistic of the test where that is positive, else 0, negative if the class
     has the lower mean.

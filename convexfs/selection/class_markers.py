@@ -102,7 +102,7 @@ class ClassMarkers:
 
     @property
     def certificate(self) -> Certificate | None:
-        """Return the weakest certificate of all classes: refuted before undecided before proven."""
+        """Return the weakest certificate: refuted before undecided before proven; None if none."""
         known = [part.certificate for part in self.parts.values() if part.certificate is not None]
         return min(known, key=lambda own: {False: 0, None: 1, True: 2}[own.ok], default=None)
 
@@ -116,7 +116,7 @@ class ClassMarkers:
         return data.select(self.support)
 
     def picture(self) -> Any:
-        """Return a matplotlib figure: means of the first markers of each class, by class."""
+        """Return a figure of all class means of each class's first five markers; raise if none."""
         from convexfs.report.pictures import mean_map
         from convexfs.selection.effect_sizes import standardised_means
 
@@ -220,7 +220,7 @@ def select_markers(
     scale: str | None,
     line: str = "",
 ) -> ClassMarkers:
-    """Select features of each class against all other classes, by any method and a test.
+    """Select features of each class against all others by a method and rule; warn if none.
 
     Parameters
     ----------

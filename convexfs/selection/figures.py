@@ -20,7 +20,7 @@ MOST_SAMPLES, MOST_DOTS = 300, 200
 FEW_SAMPLES, TIMES_SMALLEST = 20, 10
 #: Colours of a heat map are clipped at this many standard deviations.
 FURTHEST = 3.0
-#: Longest name in a figure, in characters.
+#: Names in a figure are cut to this many characters.
 LONGEST = 28
 NO_NAME = "(no name)"
 NOT_SELECTED = "not selected"
@@ -30,7 +30,7 @@ EVIDENCE = "-log10 of p"
 
 
 def weight_figure(selection: Selection) -> Figure | None:
-    """Return a bar chart of the features of highest weight; None if no weight is finite."""
+    """Return a bar chart of the 30 highest nonzero weights; None if no weight is finite."""
     if not np.isfinite(selection.weights).any():
         return None
     order, weighed = _heaviest(selection), np.count_nonzero(selection.weights)
@@ -49,7 +49,7 @@ def weight_figure(selection: Selection) -> Figure | None:
 
 
 def curve_figure(selection: Selection) -> Figure | None:
-    """Return a figure of held-out errors by number of features, with permuted labels, or None."""
+    """Return a figure of held-out errors over the number of features; None if not computed."""
     curve = selection.curve()
     if curve is None:
         return None
@@ -75,7 +75,7 @@ def curve_figure(selection: Selection) -> Figure | None:
 
 
 def strip_figure(selection: Selection) -> Figure:
-    """Return a strip plot of the first features' values, by class or along a numeric target."""
+    """Return a strip plot of the first 12 features of at most 200 samples, by class or target."""
     data, chosen = selection.data, _first(selection)[:MOST_STRIPS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_DOTS)
     names, samples = shown_names(selection.data, chosen), _samples(data, rows)
@@ -101,7 +101,7 @@ def strip_figure(selection: Selection) -> Figure:
 
 
 def volcano_figure(selection: Selection) -> Figure | None:
-    """Return a volcano plot, effect size against p-value; None without a test."""
+    """Return a volcano plot, effect against p, of at most 1000 features; None without a test."""
     frame = volcano_frame(selection)
     if frame is None:
         return None
@@ -136,7 +136,7 @@ def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
 
 
 def heat_figure(selection: Selection) -> Figure | None:
-    """Return a heat map of the selected numeric features by sample; None if there are none."""
+    """Return a heat map of at most 60 selected numeric features and 300 samples; None if none."""
     support, data = selection.support, selection.data
     if support is None or not support.any():
         return None
@@ -151,7 +151,7 @@ def heat_figure(selection: Selection) -> Figure | None:
 
 
 def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
-    """Return a heat map of standardised features by sample, with similar ones side by side."""
+    """Return a heat map of standardised features of at most 300 samples, similar ones adjacent."""
     values = data.select(features).dense().X
     spreads = np.nanstd(values, axis=0)
     values = (values - np.nanmean(values, axis=0)) / np.where(spreads > 0, spreads, 1.0)
@@ -176,7 +176,7 @@ def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
 
 
 def rows_by_class(data: Dataset) -> tuple[np.ndarray, int]:
-    """Return row indices of the samples to draw, sorted by target, and the most drawn per class."""
+    """Return indices of at most 300 rows to draw, sorted by target, and the most per class."""
     order = np.argsort(data.y, kind="stable")
     if data.numeric:
         return spread(order, MOST_SAMPLES), MOST_SAMPLES
@@ -198,7 +198,7 @@ def similar_order(rows: np.ndarray) -> np.ndarray:
 
 
 def block_figure(selection: Selection) -> Figure | None:
-    """Return a map of which sample selects which feature; None if the method is not local."""
+    """Return a map of which of 300 samples selects which of 60 features; None if not local."""
     local = getattr(selection.model, "local_support_", None)
     if local is None or not local.any():
         return None
@@ -219,7 +219,7 @@ def block_figure(selection: Selection) -> Figure | None:
 
 
 def component_figure(selection: Selection) -> Figure | None:
-    """Return a scatter plot of samples along a projection's first two components, or None."""
+    """Return a scatter plot of samples along one or two components; None if there are none."""
     along, data = selection.components, selection.data
     if along is None or not along.shape[1]:
         return None

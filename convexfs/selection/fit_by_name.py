@@ -128,7 +128,7 @@ def _method(name: str, model: Any) -> Fit:
 
 
 def _fit_model(model: Any, data: Dataset) -> None:
-    """Fit a model to a data set; warn of constant columns of sparse samples by their names."""
+    """Fit a model to a data set; name constant columns of sparse samples in the warning."""
     with warnings.catch_warnings():
         if data.is_sparse:
             warnings.filterwarnings("ignore", "constant column")
@@ -138,7 +138,7 @@ def _fit_model(model: Any, data: Dataset) -> None:
 
 
 def _knockoffs(name: str, model: Any) -> Fit:
-    """Return a fit function by model-X knockoffs with `model`, or the default estimator if None."""
+    """Return a fit function that selects by knockoffs with `model`, or the default if None."""
 
     def fit(data: Dataset, judge: SelectionRule) -> Selection:
         from convexfs.inference import KnockoffSelector

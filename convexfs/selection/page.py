@@ -32,7 +32,7 @@ from convexfs.study.page.assemble import (
 from convexfs.study.page.clean import without_folders
 from convexfs.study.page.sections import drawn, environment
 
-#: Most predicted classes in the confusion matrix.
+#: Most predicted classes with a column in the confusion matrix; all true classes have a row.
 MOST_CLASSES = 20
 #: Most names in a sentence and most features in the table; they keep pages below 2 MB.
 NAMED, MOST_LISTED = 12, 500
@@ -57,7 +57,7 @@ OF_DATA = "convexfs.select(data,"
 
 
 def selection_html(selection: Selection) -> str:
-    """Return the HTML page about a selection."""
+    """Return the HTML page about a selection, with held-out errors if they are quick to compute."""
     selection = selection.with_curve()
     title = f"{_count(selection)} of {data_name(selection)}, by {selection.method}"
     return dated_page(title, _sections(selection))
@@ -148,7 +148,7 @@ def _missing(data: Dataset) -> str:
 
 
 def _verdict(selection: Selection) -> str:
-    """Return the result as HTML: names of the selected features, or why there are none."""
+    """Return the result as HTML: names of the first 12 selected features, or why there are none."""
     support = selection.support
     if support is None:
         has = f"it has {_components(selection)}, to which all features may belong"
@@ -203,7 +203,7 @@ def _ranking(selection: Selection) -> Section:
 
 
 def _first_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that the table shows: selected features, then those of highest weight."""
+    """Return at most 500 rows in ranking order: selected features, then highest weights."""
     last = ~frame["selected"].to_numpy(bool) if "selected" in frame else np.zeros(len(frame))
     chosen = np.argsort(last, kind="stable")[:MOST_LISTED]
     return frame.iloc[np.sort(chosen)].reset_index(drop=True)
@@ -354,6 +354,6 @@ def _components(selection: Selection) -> str:
 
 
 def data_name(selection: Selection | ClassMarkers) -> str:
-    """Return the name of the data without its folder, which may be private."""
+    """Return the data's name, without the folder (private) if it is an absolute path."""
     name = selection.data.name
     return Path(name).name if Path(name).is_absolute() else name

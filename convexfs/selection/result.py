@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from convexfs.inference.selection_curves import SelectionCurve
 
-#: Number of folds, and the longest time in seconds for held-out errors that were not requested.
+#: Number of folds; held-out errors that were not requested are skipped if their fits would take
+#: more than this many seconds.
 FOLDS, MOST_SECONDS = 5, 20.0
 _AT_WISH = "not by default with {}; --curve does it"
 #: Most selected features that a line names.
@@ -162,7 +163,7 @@ class Selection:
         }
 
     def curve(self) -> "SelectionCurve | None":
-        """Return held-out errors by number of features; None if not available or slow."""
+        """Return held-out errors over the number of features; None if not available or slow."""
         if self.judgement is None or self.held_out is None:
             return None
         if self.judgement.curve is not None:

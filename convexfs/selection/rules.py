@@ -215,13 +215,13 @@ class SelectionRule:
         return " ".join([whole] * bool(whole) + [f"within {count[1]} blocks"] * bool(count[1]))
 
     def _curve_beside(self, source: Any, data: Dataset) -> Any:
-        """Compute held-out errors beside a test, if fits are fast and folds contain all classes."""
+        """Return held-out errors beside a test; None if fits are slow or classes too small."""
         fast = self.beside and enough_for_folds(data) and hasattr(source, "_operations")
         fast = fast and source._operations(_samples(source, data)) is not None
         return self.curve(source, data) if fast else None
 
     def curve(self, source: Any, data: Dataset) -> "SelectionCurve":
-        """Compute held-out errors by number of features, with this rule's scaling and groups."""
+        """Return held-out errors over the number of features, in this rule's scaling and groups."""
         from convexfs.inference import selection_curve
 
         X = feature_frame(data) if data.is_mixed else data.X
@@ -259,7 +259,7 @@ class SelectionRule:
         )
 
     def _few(self, source: Any, data: Dataset) -> Any:
-        """Return the estimator to fit to halves, set to select `top` or, if dense, sqrt(J)."""
+        """Return the estimator for halves, set to select `top` or, if not sparse, sqrt(J)."""
         if source._sparse and self.top is None:
             return source
         number = self.top or max(round(math.sqrt(data.n_features)), 1)
@@ -278,7 +278,7 @@ def _samples(source: Any, data: Dataset) -> Any:
 
 
 def summary_lines(selector: Any) -> dict[str, str]:
-    """Return the lines of a selector's summary, by topic."""
+    """Return a dict of a selector's summary lines: topic to text."""
     lines = dict(line.split(None, 1) for line in selector.summary().splitlines())
     about = lines.pop("certificate")
     return {"permuted labels": NOT_TESTED, **lines, ITS_CERTIFICATE: about}
@@ -290,7 +290,7 @@ def curve_lines(curve: "SelectionCurve", data: Dataset) -> dict[str, str]:
 
 
 def smallest_list(curve: "SelectionCurve") -> str:
-    """Describe the smallest number of features that predicts as well as any other."""
+    """Describe the fewest features that predict as well as any number, if better than chance."""
     if curve.pvalue > _CHANCE:
         return "none: no number of features predicts better than chance"
     features = "feature predicts" if curve.chosen == 1 else "features predict"
@@ -298,14 +298,14 @@ def smallest_list(curve: "SelectionCurve") -> str:
 
 
 def enough_for_folds(data: Dataset) -> bool:
-    """Return whether there are classes, dense samples, and enough of each class for all folds."""
+    """Return whether samples are dense, in classes of at least five each."""
     if data.numeric or data.is_sparse:
         return False
     return bool(np.bincount(data.y).min() >= _FOLDS)
 
 
 def heaviest(weights: np.ndarray, constant: np.ndarray, number: int) -> np.ndarray:
-    """Return a mask of the `number` features of highest weight, never constant ones."""
+    """Return a mask of the `number` features of highest weight that are not constant."""
     mask = np.zeros(len(weights), dtype=bool)
     mask[np.lexsort((-weights, constant))[:number]] = True
     return mask & ~constant

@@ -21,7 +21,7 @@ def is_change(build: Callable[..., Any] | None) -> bool:
 
 
 def takes(build: Callable[..., Any], name: str) -> bool:
-    """Return whether a custom problem uses the value `name`, as an argument or via `problem`."""
+    """Return whether a function has an argument `name`, or `problem`, which contains all values."""
     return name in inspect.signature(build).parameters or is_change(build)
 
 

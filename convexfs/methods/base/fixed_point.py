@@ -18,8 +18,8 @@ from convexfs.records import VERDICTS, Certificate
 #: Two final weight vectors are different fixed points if their relative distance exceeds this times
 #: the tolerance.
 _APART = 10.0
-#: Number of features of highest RELIEF weight in a start; with all features distances are
-#: expensive.
+#: A start from RELIEF has at most this many weights, the highest; with all features distances
+#: are expensive.
 _HIGHEST = 100
 #: Number of last iterates, including the newest, that are compared to detect a cycle.
 LONGEST_CYCLE = 8
@@ -113,7 +113,7 @@ def best_of_starts(
     tol: float,
     until: float = np.inf,
 ) -> Any:
-    """Fit from each start; return the best: certified, then least objective. ``starts`` lists all.
+    """Fit from each start until time is up; return the best: certified, then least objective.
 
     No start is begun after `until`, by ``time.perf_counter``, but the first.
     """
@@ -156,7 +156,7 @@ def relief_weights(margin: np.ndarray) -> np.ndarray:
 
 
 def period_of(iterates: Sequence[np.ndarray], same: float) -> int:
-    """Return the period of a cycle: how many iterates ago the newest occurred; 0 if it is new.
+    """Return how many iterates ago (at least 2) the newest one nearly occurred; 0 if it did not.
 
     Coming back as near as a share `same` of the last move counts as a visit.
     """
@@ -190,7 +190,7 @@ def start_rows(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any
 
 
 def n_distinct(ends: Sequence[End], tol: float) -> int:
-    """Count the different fixed points among the certified ends, by their relative distance."""
+    """Count the fixed points among certified ends that differ by more than 10 `tol`, relatively."""
     different: list[np.ndarray] = []
     for end in ends:
         if end.certified and all(apart(end.weights, w) > _APART * tol for w in different):
@@ -214,7 +214,7 @@ def apart(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def another_point(rows: Sequence[dict[str, Any]]) -> str:
-    """Return a warning that a start ended at another fixed point than the best; "" if none did."""
+    """Return a warning about the first start that ended at another fixed point; "" if none did."""
     others = [row for row in rows if row["elsewhere"]]
     if not others:
         return ""
@@ -324,7 +324,7 @@ def iterate(
     damping: float,
     patience: int | None = None,
 ) -> LoopEnd[Answer]:
-    """Repeat damped steps until the weights change by at most `tol`, cycle, stall, or time is up.
+    """Repeat damped steps until weights change by at most `tol`, cycle or stall, or a limit is met.
 
     At least one step is taken. A loop that goes round in a circle is ended, and
     with `patience` one whose residual has not fallen for that many steps; also when

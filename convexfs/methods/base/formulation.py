@@ -48,7 +48,7 @@ def parameters(cls: Any) -> Any:
 
 @dataclass(frozen=True)
 class Solving:
-    """Solver settings for the convex problems of any method.
+    """Solver settings for a method's convex problems.
 
     Attributes
     ----------
@@ -244,13 +244,13 @@ class Method:
         return next(row for row in self.formulations if row.name == name)
 
     def estimator(self, name: str) -> type[Any]:
-        """Load the estimator class by its name on the command line."""
+        """Return the estimator class of a name on the command line."""
         return getattr(
             _file(self.home, self.estimators[name].partition(":")[0]), self.class_name(name)
         )
 
     def class_name(self, name: str) -> str:
-        """Return the class name of an estimator by its name on the command line."""
+        """Return the name of the estimator class of a name on the command line."""
         return self.estimators[name].partition(":")[2]
 
 
@@ -321,7 +321,7 @@ OWN = _Own(
 
 
 def check_solver(formulation: Formulation, solving: Solving) -> None:
-    """Raise if the solver is unknown, not installed, or cannot solve this kind of problem.
+    """Raise if solver or tolerance is invalid, or the solver cannot solve the printed problem.
 
     What a changed problem needs is known only once it is built.
     """

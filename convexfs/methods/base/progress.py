@@ -13,7 +13,7 @@ _PAUSE = 0.5
 
 
 def narrator(title: str, verbose: float) -> Callable[[str], None] | None:
-    """Return a function that logs progress lines and prints some to stderr; None if not verbose.
+    """Return a function that logs each line, and prints one per 0.5 s; None if not verbose.
 
     Every line is logged (level INFO); stderr gets the first one and then at most two a
     second.

@@ -11,7 +11,7 @@ from convexfs.errors import InputError
 def permuted_labels(
     codes: np.ndarray, number: int, seed: int, groups: Any = None, blocks: Any = None
 ) -> np.ndarray:
-    """Return permuted labels, one row per permutation.
+    """Return `number` permutations of the labels as rows; groups stay whole, within blocks.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def permuted_labels(
 def permuted_rows(
     codes: np.ndarray, number: int, seed: int, groups: Any = None, blocks: Any = None
 ) -> np.ndarray:
-    """Return permuted row indices, one row of the result per permutation.
+    """Return `number` permutations of row indices as rows; groups stay whole, within blocks.
 
     Parameters are those of :func:`permuted_labels`. A group takes the rows of another group;
     if that has fewer rows they are repeated, if it has more some are left out.
@@ -53,7 +53,7 @@ def permuted_rows(
 def _unit_orders(
     codes: np.ndarray, number: int, seed: int, groups: Any, blocks: Any
 ) -> Iterator[np.ndarray]:
-    """Yield permutations of the group indices (row indices without groups), within each block."""
+    """Yield permutations of group (or row) indices within blocks; raise if no label can change."""
     _, unit_codes, unit_blocks = _units(codes, groups, blocks)
     together = [np.flatnonzero(unit_blocks == block) for block in range(unit_blocks.max() + 1)]
     if all(np.ptp(unit_codes[at]) == 0 for at in together):
@@ -86,7 +86,7 @@ def _units(
 
 
 def check_units(codes: np.ndarray, groups: Any, blocks: Any) -> None:
-    """Raise if labels cannot be permuted by these groups and within these blocks."""
+    """Raise if given groups or blocks contradict the labels, or let no label change."""
     if groups is not None or blocks is not None:
         next(_unit_orders(codes, 1, 0, groups, blocks))
 

@@ -21,8 +21,8 @@ from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, Solution
 
 #: Largest relative residual and gap that a certificate of a native solution accepts.
 NATIVE_TOL = 1e-9
-#: A user-defined problem with one of these statuses is explained, within so many CPU seconds, if it
-#: has at most so many rows.
+#: A changed or user-defined problem with one of these statuses is explained, within so many CPU
+#: seconds, if it has at most so many rows.
 UNSOLVED, EXPLAINED_SECONDS, EXPLAINED_ROWS = (INFEASIBLE, UNBOUNDED), 2.0, 20_000
 #: Function that certifies solutions in solver studies. None means: certify to the default
 #: tolerance, and explain problems without a solution.
@@ -37,7 +37,7 @@ def solve_step(
     hyper: Mapping[str, Any],
     solving: Solving = DEFAULT_SOLVING,
 ) -> tuple[Solution, Certificate]:
-    """Solve and certify a formulation, natively or by cvxpy; warn if the solution is not proven."""
+    """Solve and certify a formulation, natively or by cvxpy; warn if cvxpy's is not proven."""
     if runs_natively(formulation, solving):
         solution = formulation.native(**values, **hyper)  # type: ignore[misc]
         return solution, certify_by_formula(formulation, values, hyper, solution)

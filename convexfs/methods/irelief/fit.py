@@ -162,7 +162,7 @@ def _back_selected(
     keep: int | None,
     iterated: Callable[[Any, np.ndarray], IReliefResult],
 ) -> IReliefResult:
-    """Find the fixed point of all features, then of the better half, repeatedly down to `keep`."""
+    """Return the fixed point of all features or, with `keep`, of ever better halves down to it."""
     features, rounds, n_iter = np.arange(X.shape[1]), [], 0
     while True:
         rounds.append(len(features))

@@ -26,7 +26,7 @@ def irelief(
     sigma: float,
     map: Callable[..., Any] = map,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of the first step: the margin vector nu at equal weights of norm 1."""
+    """Return the data of the first step: the margin vector nu at equal weights, and lam = 0."""
     check_number("sigma", sigma, 0, open_ends=True)
     n_features = X.shape[1]
     start = np.full(n_features, n_features**-0.5)
@@ -41,7 +41,7 @@ def soft_margin(
     map: Callable[..., Any] = map,
     counted: SampleWeights | None = None,
 ) -> np.ndarray:
-    """Return I-RELIEF's margin vector at these feature weights; needs memory for N x N numbers."""
+    """Return I-RELIEF's margin vector, one entry per feature, at these weights; N x N memory."""
     if isinstance(X, MixedSamples):
         used = np.flatnonzero(weights)
         d = X[:, used].distances(weights[used], map)

@@ -113,7 +113,7 @@ def _equal_inside(Sigma: np.ndarray) -> float:
 
 
 def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
-    """Minimise a barrier over s by Newton's method from equal entries; return the Solution."""
+    """Minimise a barrier over s by at most 100 Newton steps from equal entries."""
     begun = time.perf_counter()
     Sigma = np.asarray(Sigma, dtype=np.float64)
     s = np.full(len(Sigma), _equal_inside(Sigma))

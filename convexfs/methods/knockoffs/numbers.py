@@ -8,9 +8,9 @@ from convexfs.errors import InputError, check_choice
 from convexfs.methods.knockoffs.native import factor_of
 
 LEDOIT_WOLF = "ledoit-wolf"
-#: Smaller eigenvalues of a correlation matrix count as 0.
+#: A correlation matrix with a smaller eigenvalue is singular, which raises an error.
 _SINGULAR = 1e-10
-#: Relative asymmetry of a matrix that counts as rounding.
+#: A given covariance of larger relative asymmetry is rejected; a smaller one is rounding.
 _ROUNDING = 1e-8
 
 
@@ -63,7 +63,7 @@ def shrunken(X: np.ndarray) -> np.ndarray:
 
 
 def _known(covariance: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return correlations and standard deviations by a given covariance; raise if invalid."""
+    """Return correlations and standard deviations of a given covariance; raise if invalid."""
     known = np.asarray(covariance, dtype=np.float64)
     if known.shape != (n_features, n_features):
         raise InputError(

@@ -13,7 +13,7 @@ from convexfs.estimators.projection import BY_CROSS_VALIDATION, Projection
 from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.lfe.fit import Settings, lfe
 
-#: Numbers of neighbours that cross-validation tries, and its number of folds.
+#: Numbers of neighbours that cross-validation tries, and most folds: fewer in small classes.
 ODD_NEIGHBORS = tuple(range(1, 32, 2))
 FOLDS = 10
 
@@ -163,7 +163,7 @@ def choose_components(
     tried: Sequence[int] = ODD_NEIGHBORS,
     cv: Any = FOLDS,
 ) -> ComponentChoice:
-    """Choose the number of components, and of voting neighbours, by KNN error (Sec. 3.1).
+    """Choose numbers of components and of voting neighbours by cross-validated KNN error.
 
     The projection is learned once a fold; its components are then taken one
     after the other, the most powerful first.
@@ -214,7 +214,7 @@ def knn_mistakes(
     truth: np.ndarray,
     tried: Sequence[int],
 ) -> np.ndarray:
-    """Count wrong KNN predictions by the first t columns, for every t (rows) and K (columns).
+    """Return counts of wrong KNN predictions from the first t columns, per t (row) and K (column).
 
     Of classes with equally many votes the first is taken.
 

@@ -24,10 +24,10 @@ from convexfs.records import NATIVE, Certificate, Solution
 
 #: Formulation name of each form.
 FORMS = {"closed": "lfe", "trace": "lfe-trace", "row-sparse": "lfe-row-sparse"}
-#: Eigenvalues below this fraction of the largest count as rounding errors.
+#: Eigenvalues up to this fraction of the largest are rounding errors and are left out.
 _RANK_SHARE = 1e-12
-#: Eigenvalues of a solver's W, relative to the largest, below this multiple of its tolerance count
-#: as 0.
+#: Eigenvalues of a cvxpy solver's W, relative to the largest, up to this multiple of its
+#: tolerance count as 0.
 _BACKEND_SLACK = 100.0
 
 
@@ -130,7 +130,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return LFE's convex problem (Step) in features; a fit may solve it in the samples' span."""
+    """Return LFE's convex problem (Step) in varying features; a fit may solve it in their span."""
     formulation = _checked_formulation(settings, solving)
     columns = varying_columns(X) if solving.build is None else np.arange(X.shape[1])
     neighbors = signed_neighbors(X, codes, settings.n_neighbors, "sqeuclidean", settings.miss)

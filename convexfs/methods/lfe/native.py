@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 
 from convexfs.records import NATIVE, OPTIMAL, Solution
 
-#: Rounding error of an eigenvalue, relative to the largest.
+#: An eigenvalue minus lam up to this fraction of the largest eigenvalue counts as 0.
 _ROUNDING = 1e-14
 Numbers = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ import numpy as np
 from convexfs.errors import InputError
 from convexfs.report.pictures import new_figure, short_name
 
-#: Most features whose names are drawn; more would overlap.
+#: With more features than this, feature indices are drawn in place of names, which would overlap.
 MOST_NAMES = 40
 #: Most classes with distinct colours; beyond, colours follow the class number.
 MOST_COLOURS = 20
@@ -55,7 +55,7 @@ def metric_map(metric: np.ndarray, names: Sequence[str] | None = None) -> Any:
 def component_scatter(
     projected: np.ndarray, codes: np.ndarray, class_names: Sequence[str] | None = None
 ) -> Any:
-    """Draw the samples along the two leading components, coloured by class (LFE paper, Fig. 3).
+    """Draw samples along the first two components, or the only one, coloured by class (Fig. 3).
 
     One component alone is drawn as a line of samples for every class.
 
@@ -111,7 +111,7 @@ def _class_dots(figure, axes, horizontal, vertical, codes, class_names) -> None:
 
 
 def power_loss_curve(power_loss: np.ndarray, renormalised_loss: np.ndarray | None = None) -> Any:
-    """Draw the discriminant power lost by keeping few components (LFE paper, eq. 22).
+    """Draw the percentage of discriminant power lost if t components are selected (eq. 22).
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from convexfs.methods.base.formulation import Formulation, Method
 
 _PAPER = "Armanfard, Reilly & Komeili, Logistic Localized Modeling (2017)"
 
-#: Fields that all formulations share: variable f; a feature with f of at least 1/2 is selected.
+#: Fields that all formulations share: variable f; a feature with f above 1/2 is selected.
 _row = partial(Formulation, symbol="f", cones=frozenset({"LP"}), selected_above=0.5)
 
 _FORMULATIONS = (

@@ -297,7 +297,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return votes / votes.sum(axis=1, keepdims=True)
 
     def explain(self, x: Any) -> list[dict[str, Any]]:
-        """Return the spheres that vote on one sample, nearest first.
+        """Return a dict per sphere that votes on one sample, nearest first; empty if none votes.
 
         Returns
         -------
@@ -331,7 +331,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return sorted(voters, key=lambda voter: voter["distance"])
 
     def plot(self) -> Any:
-        """Draw which sample selects which feature: samples by class, features by name."""
+        """Draw which sample selects which of the 40 most selected features, sorted by class."""
         from convexfs.methods.llfs.pictures import support_map
 
         check_is_fitted(self)
@@ -393,7 +393,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return last_pass(point_work(samples, codes, self, self._solving(), feasible, self._seed()))
 
     def _certify(self, **options: Any) -> Certificate:
-        """Certify the last step of every sample, at the beta it chose.
+        """Certify every sample's last step; return the worst. Raise for forms "exact" and "ratio".
 
         Steps of (7) that are proven show local optima, of linear programs the optimum.
         """
@@ -450,7 +450,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         return checked_max_features(self.max_features, self.n_features_in_, n_considered)
 
     def _seed(self) -> int:
-        """Return the seed; an integer is used as it is, as in a batch.
+        """Return an integer ``random_state`` as it is, 0 for None with ``run_dir``, else a draw.
 
         Points that are kept are found again by a seed that is fixed.
         """

@@ -31,7 +31,7 @@ from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Certificate, Solution
 
 #: A score that is higher by less than this counts as equal: the lowest beta wins.
 SCORE_TIE = 1e-12
-#: Statuses of linear programs.
+#: Text of what a certificate of the linear forms covers.
 PROVEN = "the linear program of every point and beta, by its dual bound; not its rounding"
 
 
@@ -179,7 +179,7 @@ class PointWork:
         return local_values(self.X, self.codes, point, asked.max_features, asked.sigma_init)
 
     def localities(self, point: int) -> dict[str, Any]:
-        """Return the data of LFS's problem for its statement."""
+        """Return LFS's squared differences and weights of a point."""
         return lfs_values(self.X, self.codes, point, self.supports, self.settings.width)
 
     def spread(self, values: np.ndarray) -> np.ndarray:
@@ -215,7 +215,7 @@ def point_work(
 def _parts_of_change(
     settings: Settings, solving: Solving, n_features: int
 ) -> tuple[Solving, Callable[..., Any] | None]:
-    """Split a change into constraints for all stages, and a changed step if there is one.
+    """Return `solving`, without `build` if only constraints change, and their function or None.
 
     A change that asks for the numbers of a point changes the step alone.
     """
@@ -255,7 +255,7 @@ def point_settings(
 
 
 def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
-    """Select features, radius and beta of one representative point."""
+    """Select features, radius and beta of one point; return these and the candidate sets."""
     start = time.perf_counter()
     X, codes, settings = work.X, work.codes, work.settings
     if settings.form == FORMER_FORM:
@@ -295,7 +295,7 @@ def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
 
 
 def _best(scores: Sequence[float]) -> int:
-    """Return the first highest score, so that ties go to the lowest beta."""
+    """Return the index of the highest score; ties go to the lowest beta."""
     best = 0
     for b in range(1, len(scores)):
         if scores[b] > scores[best] + SCORE_TIE:
@@ -304,7 +304,7 @@ def _best(scores: Sequence[float]) -> int:
 
 
 def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int) -> np.ndarray:
-    """Return the feature of least U1, for a point without a feasible rounding."""
+    """Return a mask of the allowed feature of least U1, for a point without a rounding."""
     u1 = utility(values["a_same"], values["s"], values["lam"]).mean(axis=0)
     if settings.allows is not None:
         u1[~settings.allows(np.eye(len(u1), dtype=bool))] = np.inf
@@ -318,7 +318,7 @@ def _lone_feature(values: Mapping[str, Any], settings: PointSettings, point: int
 
 
 def summarise(points: list[PointResult], support: np.ndarray, work: PointWork) -> LlfsResult:
-    """Summarise all points after the last pass."""
+    """Return the result of all points; warn if pairs of sample and beta have no solution."""
     settings = work.settings
     tables = np.array([result.table for result in points])
     seconds = sum(result.seconds for result in points)
@@ -336,7 +336,7 @@ def summarise(points: list[PointResult], support: np.ndarray, work: PointWork) -
 def verdict(
     tables: np.ndarray, f: np.ndarray, settings: PointSettings, seconds: float
 ) -> tuple[Solution, Certificate]:
-    """Return the overall verdict on some points and betas; `f` are their selections."""
+    """Return one solution, with primal `f`, and one certificate for all rows of `tables`."""
     unsolved = np.isin(tables["status"], (FAILED, TIMEOUT))
     converged = not (unsolved | (tables["status"] == UNCONVERGED)).any()
     # A beta without a set has infinity, which is not a result; NaN would look like one.

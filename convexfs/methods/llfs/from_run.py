@@ -44,7 +44,7 @@ class StoredModel:
 
 @dataclass
 class _Stored:
-    """Stored points of one model, by key, with its parameters."""
+    """One stored model: its parameters, data, and the store's key of each point."""
 
     chosen: dict[str, Any]
     data_sha256: str
@@ -61,7 +61,7 @@ def stored_model(
     solver: str | None,
     hyper: Mapping[str, Any],
 ) -> StoredModel:
-    """Return the model of a folder that matches the arguments; see ``LLFS.from_run``."""
+    """Return the only complete model of a folder that matches the arguments, or raise."""
     models = _models(run_dir)
     asked = dict(hyper) if solver is None else {**hyper, "solver": solver}
     models = [model for model in models if _is_meant(model, asked)] or _fail(
@@ -110,7 +110,7 @@ def _fail(message: str) -> Any:
 
 
 def _models(run_dir: str | Path) -> list[_Stored]:
-    """Return every model that a folder has points of."""
+    """Return every model that a folder has points of; raise if there is none."""
     with Store.read(run_dir) as store:
         rows = store.solutions(blobs=False)
         answered = set(rows["key"][rows["label"].str.startswith(POINT_LABEL, na=False)])
@@ -175,7 +175,7 @@ def _words(asked: Mapping[str, Any]) -> str:
 
 
 def _choices(models: list[_Stored]) -> str:
-    """Describe how the models differ, or the only one."""
+    """List up to 8 values of each parameter that differs, or else of data, solver and form."""
     told = [{"data": _spec(model), **model.chosen} for model in models]
     values = {name: list(dict.fromkeys(repr(each[name]) for each in told)) for name in told[0]}
     shown = {name for name, each in values.items() if len(each) > 1} or {"data", "solver", "form"}
@@ -192,7 +192,7 @@ def _spec(model: _Stored) -> str:
 
 
 def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_Stored], Any]:
-    """Return the models of the given data, and the data as samples and classes."""
+    """Return the models fitted to `data`, and (X, y) of the data; raise if there is none."""
     for X, y, codes in _readings(data):
         matching = [model for model in models if _digest(model, X, codes) == model.data_sha256]
         if matching:
@@ -201,7 +201,7 @@ def _on(models: list[_Stored], data: Any, run_dir: str | Path) -> tuple[list[_St
 
 
 def _readings(data: Any) -> list[tuple[Any, Any, np.ndarray]]:
-    """Yield samples, labels and codes in each form in which a run may have used the data."""
+    """Return (X, y, codes) for each form in which a run may have used the data."""
     if isinstance(data, str | Path):
         data = load(str(data))
     if isinstance(data, Dataset):
@@ -216,7 +216,7 @@ def _digest(model: _Stored, X: Any, codes: np.ndarray) -> str:
 
 
 def _own_data(model: _Stored, run_dir: str | Path) -> tuple[Any, Any]:
-    """Load the data that a batch names; files must be passed by the caller."""
+    """Return (X, y) of the generated or bundled data of a batch; raise for files and arrays."""
     if not model.specs:
         _fail(f"{run_dir}: these points were fitted to arrays; give them as data=(X, y)")
     spec = _spec(model)

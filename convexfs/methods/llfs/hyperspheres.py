@@ -22,7 +22,7 @@ kernel = compiled()
 
 @kernel
 def squared_distances(X, row, features):
-    """Return squared distances from one row to every row of X, in some coordinates."""
+    """Return squared distances from `row` to every row of X, in the given features only."""
     out = np.zeros(X.shape[0])
     for j in range(X.shape[0]):
         for k in range(features.size):
@@ -108,7 +108,7 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
 
 @kernel
 def _count_agreeing(P, axis, labels, inside, squared):
-    """How many inside, of the class and of others, have their nearest neighbour in the class.
+    """Count samples inside, of the class and of others, whose nearest neighbour is in the class.
 
     As :func:`nearest_agrees` says it. Samples, one a column, are sorted by the coordinate
     `axis`. Each is compared with blocks of others, the nearest first, unless that coordinate
@@ -216,7 +216,7 @@ class Hyperspheres:
     normalised: bool = True
 
     def votes(self, Q: np.ndarray) -> np.ndarray:
-        """Return votes (queries, classes).
+        """Return votes (queries, classes); if spheres tie or are silent, nearest samples vote too.
 
         Queries without votes or with ties use all neighbours.
         """

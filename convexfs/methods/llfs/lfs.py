@@ -1,4 +1,4 @@
-r"""LFS: what its points are made of, weighted squared differences (Armanfard et al. 2016).
+r"""LFS: a point's squared differences from all samples, and their weights (Armanfard et al. 2016).
 
 The linear ancestor of LLFS. Every sample is a point with its own linear program, in
 which samples near to it count most. Near is measured in the features that all points chose

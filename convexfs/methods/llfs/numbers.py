@@ -18,7 +18,7 @@ from convexfs.methods.llfs.utility import (
     utility,
 )
 
-#: Largest relative error of a mean utility or its slope.
+#: Assumed largest relative rounding error of a mean utility or its slope; bounds are lowered by it.
 _ROUNDING = 1e-13
 SIGMA_INITS = ("feasible", "literal")
 STEPS = ("first", "last")
@@ -30,7 +30,7 @@ Values = tuple[dict[str, Any], dict[str, Any]]
 def checked_max_features(
     max_features: int | None, n_features: int, n_varying: int | None = None
 ) -> int:
-    """Return the budget alpha: by default the square root of the number of features, rounded up.
+    """Return the budget alpha, at most `n_varying`; by default its square root, rounded up.
 
     Of features that do not vary none is chosen: the budget is that of `n_varying` others.
     """
@@ -60,7 +60,7 @@ def local_values(
 
 
 def _class_of(point: int, codes: np.ndarray) -> np.ndarray:
-    """Return a mask of a point's class; raise if its class or the others are empty."""
+    """Return a mask of a point's class; raise if it has no other sample, or all samples."""
     check_number("point", point, 0, len(codes) - 1, whole=True)
     same = codes == codes[point]
     if same.sum() < 2:
@@ -140,7 +140,7 @@ def _row(path: LocalPath, beta: float) -> int:
 
 
 def _at_local_optimum(add: Callable[..., dict[str, Any]]) -> Callable[..., Values]:
-    """Return a function for data that include the point's local optimum, as `add` needs it."""
+    """Return a function that passes a point's data and its local optimum f to `add`."""
 
     def numbers(
         X: np.ndarray,

@@ -15,7 +15,7 @@ def support_map(
     names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
 ) -> Any:
-    """Draw which sample selects which feature; samples sorted by class and group.
+    """Draw which sample selects which feature (with `names`, the 40 most selected), by class.
 
     Parameters
     ----------
@@ -31,10 +31,7 @@ def support_map(
 
 
 def selection_shares(support: np.ndarray, groups: np.ndarray, names: list[str]) -> Any:
-    """Draw the percentage of each group's samples that select each feature (Fig. 6, 7, 9).
-
-    Features that nobody in a group selects are left out.
-    """
+    """Draw which percentage of a group's samples selects a feature, unless 0 (Fig. 6, 7, 9)."""
     figure, axes = new_figure(8, 4)
     for number, name in enumerate(names):
         share = 100 * support[groups == number].mean(axis=0)
@@ -72,7 +69,7 @@ def distance_histograms(
 
 
 def pareto_front(table: np.ndarray) -> Any:
-    """Draw the least U1 of one sample for each level of U2, relaxed and rounded.
+    """Draw U1 of one sample's local optima, and of their roundings, against the level of U2.
 
     Parameters
     ----------

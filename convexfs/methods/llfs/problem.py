@@ -82,7 +82,7 @@ def allowed_sets(sets: np.ndarray, feasible: Feasible, max_features: int) -> np.
 
 
 def change_constraints(change: Any) -> Feasible:
-    """Return the constraints on f after a change, for all stages of a point."""
+    """Return a function of the constraints on f after a change, for all stages of a point."""
 
     def feasible(f: cp.Variable, max_features: Alpha) -> list[Any]:
         return changed_rows(change, f, max_features).shared
@@ -92,7 +92,7 @@ def change_constraints(change: Any) -> Feasible:
 
 
 def changes_step(change: Any, n_features: int, max_features: int) -> bool:
-    """Return whether a change affects more than the constraints on f."""
+    """Return whether a change affects more than constraints on f; warn about other variables."""
     f = cp.Variable(n_features, name="f")
     rows = changed_rows(change, f, max_features)
     if rows.own:
@@ -111,9 +111,9 @@ def llfs_separation(
     tangents: np.ndarray,
     feasible: Feasible = feasible,
 ) -> cp.Problem:
-    r"""Maximise the separation from other classes (eq.
+    r"""Maximise the separation from other classes, U2, bounded by tangents (problem 6).
 
-    6): :math:`\epsilon_{max} = \max_f U_2(f)`.
+    Its maximum is :math:`\epsilon_{max} = \max_f U_2(f)`.
     """
     f = cp.Variable(a_other.shape[1], name="f")
     u2, below = _under_tangents(f, a_other, s, lam, tangents)

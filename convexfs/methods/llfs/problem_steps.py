@@ -161,7 +161,7 @@ class ChangedRows(NamedTuple):
 
 
 def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha) -> ChangedRows:
-    """Return the constraints of a changed step, without the level.
+    """Return a changed step's constraints without the level, and whether it changes more.
 
     The change is given a step on this f, whose numbers stand for those of any point.
     """
@@ -183,7 +183,7 @@ def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha
 
 
 def value_at(problem: cp.Problem, f: np.ndarray) -> float:
-    """Return the least objective of a step at this f, over its other variables."""
+    """Return the least objective of a step at this f, over other variables; inf if unsolved."""
     problem.var_dict["f"].value = f
     value: Any = problem.objective.value
     if value is not None:

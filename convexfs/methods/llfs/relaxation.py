@@ -24,9 +24,9 @@ from convexfs.methods.llfs.rounding import best_rounding, swap_search
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility
 
-#: Relative gain that a step may leave, as a share of ``solver_tol``: errors accumulate.
+#: A path by a cvxpy solver has this share of ``solver_tol`` as its tolerance: errors accumulate.
 ROAD_SHARE = 0.1
-#: Rounding error of a mean of G, which is a difference of numbers near 1/2.
+#: U1 up to this counts as 0: it is the rounding error of a mean of G, a difference near 1/2.
 UTILITY_ROUNDING = 1e-15
 GLOBAL, LOCAL, EXACT, UNCONVERGED = "global", "local", "exact", "unconverged"
 #: One row per point and beta. ``status`` says what is known of the relaxed f: ``global``
@@ -60,7 +60,7 @@ class PointSets:
 
 
 def candidates(values: Mapping[str, Any], settings: PointSettings, point: int) -> PointSets:
-    """Solve all betas of one point and round them."""
+    """Return one point's set per beta: relaxed and rounded, or exact if ``form`` is "exact"."""
     if settings.form == "exact":
         return _exact_sets(values, settings)
     path = relaxed_path(values, settings)
@@ -83,7 +83,7 @@ def relaxed_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPat
 def path_solver(
     values: Mapping[str, Any], settings: PointSettings, steps: list[Step] | None = None
 ) -> PathSolver:
-    """Return the cvxpy stages of a point; they append every subproblem to `steps`."""
+    """Return a point's path solver by cvxpy; it appends its subproblems to `steps`, if given."""
     # Without the sigmoid, (7) is the linear form.
     numbers = {**values, **LINEAR} if settings.linear else dict(values)
     alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
@@ -174,7 +174,7 @@ def _roundings(
     settings: PointSettings,
     point: int,
 ) -> tuple[list[np.ndarray | None], list[float]]:
-    """Return the best set near each row of F, or None, and its U1."""
+    """Return the best feasible set near each row of F, or None, and its U1 or infinity."""
     numbers = {**values, **LINEAR} if settings.linear else values
     distances = (numbers["a_same"], numbers["a_other"], numbers["s"], numbers["lam"])
     how = (settings.most_features(F.shape[1]), settings.rounding, settings.n_roundings)
@@ -194,7 +194,7 @@ def _roundings(
 
 
 def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> PointSets:
-    """Return the best binary set of every beta, without a relaxation."""
+    """Return the best set of each beta by exact search or mixed-integer programs, or None."""
     a_same, a_other, s, lam = (values[name] for name in ("a_same", "a_other", "s", "lam"))
     alpha, masks = settings.max_features, []
     programs = None if settings.native else _stated_programs(values, settings)

@@ -19,7 +19,7 @@ HOW = ("enumerate", "random")
 SNAP = 1e-4
 #: Up to this many fractional entries all roundings are tried; beyond, random ones.
 MOST_ENUMERATED = 12
-#: Relative rounding error up to which a level counts as reached.
+#: A level counts as reached if U2 is at most this below it; a swap must lower U1 by more.
 _LEVEL_TOL = 1e-12
 
 kernel = compiled()
@@ -40,7 +40,7 @@ def best_rounding(
     seed: Any = 0,
     allows: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray | None, float]:
-    """Return the feasible rounding of f with the least mean G of its distances to `same`.
+    """Return the feasible rounding of f of least U1 and that U1; (None, infinity) if none.
 
     Parameters
     ----------

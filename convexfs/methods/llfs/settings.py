@@ -37,7 +37,7 @@ BACKEND_FORMS = ("bisection", "ratio")
 #: A form of earlier versions: its stored points can be read, but not computed.
 FORMER_FORM = "bisection-only"
 IMPURITIES = ("normalised", "raw")
-#: Smaller steps between 0 and 1 change nothing.
+#: Largest allowed count of evenly spaced betas; more would change nothing.
 MOST_BETAS = 100_001
 
 

@@ -89,7 +89,7 @@ def _keeps_step(settings: PointSettings) -> bool:
 def _cut_step(
     problem: Any, settings: PointSettings, offered: Mapping[str, Any], f: np.ndarray
 ) -> Any:
-    """Add tangents of U2 to the step until f solves it.
+    """Add at most ten tangents of U2 to the step, until f solves it; return the problem.
 
     The steps of a backend have several: with the one at f alone, a point that is optimal to
     the last digits may leave more of them.
@@ -152,7 +152,7 @@ def linear_problem(
     stage: str,
     solution: np.ndarray | None = None,
 ) -> Any:
-    """Return the linear program of a point of LFS or the linear form, with its solution."""
+    """Return the linear program of a point of LFS or the linear form, with `solution` if given."""
     check_number("beta", beta, 0, 1)
     problem = _stated(stage, settings, {**values, "beta": beta, **_constraints(settings)})
     if solution is not None:

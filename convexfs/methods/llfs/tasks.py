@@ -90,7 +90,7 @@ def changes_of(formulation: Callable[..., Any] | str | Path | None) -> dict[str,
 
 @contextmanager
 def progress(shown: bool, report: Report) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of finished and all points, which shows a bar or twenty log lines.
+    """Yield a callback (points done, total) that, if `shown`, updates a bar and logs progress.
 
     It calls `report`, if given, once for every finished point.
     """
@@ -131,7 +131,7 @@ def progress(shown: bool, report: Report) -> Iterator[Callable[[int, int], None]
 
 
 def parts(whole: Task, problem: ProblemFile) -> Iterator[Task]:
-    """Yield one task per representative point of a problem file's task on a data set."""
+    """Yield one task per representative point, or only that of the point that GRID names."""
     chosen, n_samples = json.loads(whole.hyper), dataset_of(whole).n_samples
     points = range(n_samples)
     if POINT in chosen:
@@ -184,7 +184,7 @@ def told(settings: Settings) -> dict[str, Any]:
 
 
 def _settled(settings: PointSettings) -> dict[str, str]:
-    """Return the formulation and the solver behind a form and "auto"."""
+    """Return a task's formulation, solver ("native" if that is used) and the solver's version."""
     from convexfs.solving.backends import BACKENDS
 
     known = {name.lower(): name for name in BACKENDS}
@@ -230,7 +230,7 @@ def do_point(work: PointWork, task: Task) -> Result:
 
 
 def _ended(solution: Solution, statuses: np.ndarray) -> Solution:
-    """Return a point's solution with a note if betas timed out or did not converge."""
+    """Return the solution with status "timeout", or a note of unconverged betas, if any."""
     if (statuses == TIMEOUT).any():
         return replace(solution, status=TIMEOUT)
     unconverged = int((statuses == UNCONVERGED).sum())
@@ -288,7 +288,7 @@ def _stored_point(arrays: dict[str, np.ndarray], seconds: float) -> PointResult:
 
 
 def points_map(jobs: int, watch: Callable[[int, int], None]) -> Callable[..., list[PointResult]]:
-    """Return a ``map`` over points by `jobs` processes.
+    """Return a ``map`` over points in `jobs` processes, or in this one if `jobs` is 1.
 
     `watch` is called with the number of finished points and of all points.
     """

@@ -1,4 +1,4 @@
-r"""The function LLFS sums distances with, in numpy.
+r"""The utility G of distances in LLFS, its mean U, and tangents of U, in numpy.
 
 .. math::
     G(z) = \frac{1}{1 + e^{-sz}} - \frac12 + \lambda z,\qquad

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Number of hinges taken as nearly 0: the first, plus the second per feature in use.
 _KINKS, _KINKS_PER_FEATURE = 200, 3
-#: Hinges below this fraction of a typical distance may be 0; at most this multiple of the usual
-#: number of them is used; those equal to this many digits are merged.
+#: Hinges below this fraction of a typical distance are used too, as they may be 0; at most this
+#: multiple of the usual number is used; if more than usual, those equal to 12 digits are merged.
 _TIED, _TIMES_USUAL, _DIGITS = 1e-7, 100, 12
 #: Fewest features of the first small program; it at most doubles per round.
 _FEATURES = 50
@@ -93,7 +93,7 @@ def _paying(program: "Program", slope: np.ndarray, features: np.ndarray) -> np.n
 def _nearest_kinks(
     program: "Program", d: np.ndarray, usual: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return arrays i, j, p of the triplets whose hinges are nearest to 0, or may be 0."""
+    """Return arrays i, j, p of at least `usual` triplets nearest to 0, and of all that may be 0."""
     others = np.not_equal.outer(program.codes, program.codes)
     least = _TIED * max(float(np.abs(d).max()), program.typical_hinge())
     parts = []

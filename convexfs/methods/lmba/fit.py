@@ -27,9 +27,9 @@ from convexfs.records import NATIVE, Certificate, Solution
 
 #: Formulation name of each form; for "gradient", the one whose loss it descends.
 FORMS = {"simplex": "lmba-simplex", "box": "lmba-box", "gradient": "lmba-box"}
-#: With more hinges in the linear program, a cvxpy solver takes many minutes to hours.
+#: With more hinges, which take a cvxpy solver up to hours, a fit without a time limit raises.
 _MOST_HINGES = 100_000
-#: Weights this close to each other, or to a bound, are tied.
+#: Weights this close to 0, or to 1, count as equal to it.
 _TIED = 1e-6
 
 
@@ -136,7 +136,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
 
 
 def _check_size(formulation: Formulation, values: Mapping[str, Any], solving: Solving) -> None:
-    """Raise if a cvxpy solver would take hours, while the native solver takes seconds."""
+    """Raise if a cvxpy solver would get over 100,000 hinges (printed problem, no time limit)."""
     if solving.build is not None or solving.time_limit is not None:
         return
     if runs_natively(formulation, solving):
@@ -202,7 +202,7 @@ def _descended(
 
 
 def _explain(u: np.ndarray, values: Mapping[str, Any], c: float) -> None:
-    """Warn if all weights are 0, or if all are 1: neither ranks the features."""
+    """Warn if all weights are 0, or all (at least two) are 1: neither ranks the features."""
     if np.all(u <= _TIED):
         c0 = least_useful_c(values)
         warn(

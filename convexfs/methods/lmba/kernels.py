@@ -42,7 +42,7 @@ def hinge_sums(d, theta, codes, targets, mu, C):
 
 @compiled()
 def slope(d, g, step, theta, codes, targets, mu):
-    """Return the derivative by `step` of the rounded hinges' sum at distances ``d + step g``."""
+    """Return the rounded hinges' sum at distances ``d + step g``, differentiated in `step`."""
     n, k = targets.shape
     total = 0.0
     for i in range(n):

@@ -15,7 +15,7 @@ from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 TOL = 1e-10
 _MOST_STEPS = 2000
-#: Rounding error of a hinge, as a fraction of a typical one.
+#: Rounding error of the loss, as a fraction of the sum of its terms; smaller gaps count as 0.
 _ROUNDING = 1e-13
 Numbers = Mapping[str, Any]
 
@@ -23,14 +23,14 @@ Numbers = Mapping[str, Any]
 def lmba_box(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """Solve Lmba's linear program over the box 0 <= u <= 1 to a relative gap of 1e-10."""
+    """Solve Lmba's program over the box 0 <= u <= 1 to a relative gap of 1e-10, or 2000 steps."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=False))
 
 
 def lmba_simplex(
     X: np.ndarray, codes: np.ndarray, targets: np.ndarray, theta: np.ndarray, c: float = 1.0
 ) -> Solution:
-    """Solve Lmba's linear program over the simplex 1'u = n to a relative gap of 1e-10."""
+    """Solve Lmba's program over the simplex 1'u = n to a relative gap of 1e-10, or 2000 steps."""
     return _solve(program_of(X, codes, targets, theta, c, simplex=True))
 
 
@@ -47,12 +47,12 @@ def lmba_simplex_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> 
 
 
 def lmba_box_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap at u over the box, with a dual point built from u."""
+    """Return the duality gap at u over the box, 0 if rounding; the dual is built from u."""
     return _gap(values, hyper, primal, simplex=False)
 
 
 def lmba_simplex_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap at u over the simplex, with a dual point built from u."""
+    """Return the duality gap at u over the simplex, 0 if rounding; the dual is built from u."""
     return _gap(values, hyper, primal, simplex=True)
 
 

@@ -39,13 +39,13 @@ _STEPS = 30
 _BARRIER_SHARE = 0.1
 #: Largest step, as a fraction of the distance to the boundary.
 _FRACTION = 0.99
-#: A line search ends where the slope is this fraction of its initial value.
+#: A line search ends where the slope is at most this fraction of its initial value.
 _FLAT = 0.3
 _HALVINGS = 40
 #: Newton's method ends at a width if its decrement, relative to the barrier parameter, is below
 #: this.
 _CENTRED = 1e-3
-#: Below this relative gap, the hinges that are 0 at the optimum can be identified.
+#: Below this relative gap, the hinges that are 0 at the optimum are known: polishing is tried.
 _NEARLY = 1e-2
 #: Multipliers of bounds stay within this factor of their central values.
 _MULTIPLIER_RANGE = 1e4
@@ -123,7 +123,7 @@ class Answer:
 
 
 def minimise(program: Program, tol: float, max_steps: int) -> Answer:
-    """Minimise F by Newton's method with ever less rounding, to a relative duality gap of `tol`."""
+    """Minimise F by Newton steps at ever narrower rounding, to a relative gap `tol` or a limit."""
     path = _Path(program)
     if path.mu == 0.0:
         # All samples are equal: the loss is 0.
@@ -180,7 +180,7 @@ class _Path:
         return value, earned + program.least_over_region(v)
 
     def centre(self, max_steps: int) -> bool:
-        """Take Newton steps at the current width until the decrement is small; False if stuck.
+        """Take at most 30 Newton steps at this width, until the decrement is small; False if stuck.
 
         False when rounding errors leave no way to go.
         """

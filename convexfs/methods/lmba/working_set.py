@@ -11,7 +11,7 @@ from convexfs.methods.lmba.active_hinges import polish
 from convexfs.methods.lmba.newton import Answer, Program, minimise
 from convexfs.neighbors.triplets import pair_distances
 
-#: Number of features of the first working set; programs with fewer features need none.
+#: Number of features of the first working set; programs with at most as many need none.
 FEW = 150
 _MOST_ROUNDS = 100
 

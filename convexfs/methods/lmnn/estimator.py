@@ -9,7 +9,7 @@ from convexfs.estimators.projection import Projection
 from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.lmnn.fit import Settings, lmnn, slacks
 
-#: Eigenvalues of a metric below this fraction of the largest count as solver errors.
+#: Eigenvalues of a metric up to this fraction of the largest are solver errors and left out.
 _NEGLIGIBLE = 1e-5
 
 

@@ -141,7 +141,7 @@ def step(
     *,
     triplets: np.ndarray | None = None,
 ) -> Step:
-    """Return the convex problem (Step) over these triplets, by default of nearest impostors."""
+    """Return the convex problem (Step) over `triplets`, by default nearest (all if changed)."""
     formulation = METHOD.formulation("lmnn")
     check_solver(formulation, solving)
     values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)
@@ -182,7 +182,7 @@ def _frame(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _losses(X: np.ndarray, codes: np.ndarray, pairs: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return ``1 + d_M(x_i, x_j) - d_M(x_i, x_p)``, pairs (i, j) by p; -inf within a class."""
+    """Return ``1 + d_M(x_i, x_j) - d_M(x_i, x_p)``, rows (i, j), columns p; -inf within a class."""
     eigenvalues, vectors = eigh(M)
     Z = X @ (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
     i, j = pairs.T

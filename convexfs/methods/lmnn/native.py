@@ -25,7 +25,7 @@ from convexfs.methods.lmnn.numbers import check_size, target_pairs
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 Numbers = Mapping[str, Any]
-#: Requested duality gap, relative to one plus the objective.
+#: Requested duality gap, relative to 1 + objective; above ten times this, the status is inaccurate.
 TOL = 1e-10
 _MOST_STEPS = 300
 #: Near the optimum, the method ends after this many steps that leave more than this fraction of the
@@ -66,7 +66,7 @@ class _Program:
 def lmnn(
     X: np.ndarray, targets: np.ndarray, triplets: np.ndarray, c: float = 1.0, tol: float = TOL
 ) -> Solution:
-    """Solve LMNN's problem over these triplets to a relative duality gap of `tol`."""
+    """Solve LMNN's problem over these triplets to a relative gap of `tol`, or until it stalls."""
     start = time.perf_counter()
     program = _program(X, targets, triplets, c)
     check_size(len(program.near), program.near.shape[1])
@@ -98,7 +98,7 @@ def lmnn_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
 
 
 def lmnn_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the duality gap: objective at M minus the dual bound of the multipliers ``margin``.
+    """Return the gap: objective at M minus the dual bound of ``margin`` (solved for if not given).
 
     Where there are none, those of a solution of this problem are taken.
     """
@@ -287,7 +287,7 @@ class _System:
         self._factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
 
     def direction(self, target: float, predicted: _Point | None = None) -> _Point:
-        """Return the direction to complementarity `target`, corrected by a predicted one."""
+        """Return the direction to complementarity `target`, corrected if `predicted` is given."""
         at, space, rest = self._at, self._space, self._rest
         products = np.diag(target - self._middle**2)
         slack, xi = target - at.y * at.slack, target - rest * at.xi

@@ -7,7 +7,7 @@ import numpy as np
 from convexfs.errors import InputError, check_number
 from convexfs.neighbors.triplets import target_neighbors
 
-#: Most triplets times squared features; larger programs take a solver gigabytes and hours.
+#: Above this product, triplets times squared features, a fit raises: it takes gigabytes and hours.
 _MOST_NUMBERS = 50_000_000
 
 
@@ -37,7 +37,7 @@ def target_pairs(targets: np.ndarray) -> np.ndarray:
 
 
 def triplets(pairs: np.ndarray, listed: np.ndarray) -> np.ndarray:
-    """Return index triplets (i, j, p), one row per True entry of a mask of pairs by samples."""
+    """Return index triplets (i, j, p), one row per True entry of the mask (pairs, samples)."""
     pair, p = np.nonzero(listed)
     return np.column_stack([pairs[pair], p])
 

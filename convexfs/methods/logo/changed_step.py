@@ -17,7 +17,7 @@ from convexfs.methods.logo.working_set import cleaned, hyper_of, left_until
 
 
 def takes_counts(build: Callable[..., Any]) -> bool:
-    """Return whether a changed problem uses the sample weights `counts`."""
+    """Return whether a build takes the sample weights `counts`, itself or through `problem`."""
     return takes(build, "counts")
 
 

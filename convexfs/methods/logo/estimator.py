@@ -199,7 +199,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
     _accepts: ClassVar[Accepts] = replace(ANY_SAMPLES, dtype=AS_IT_IS)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the margins of samples; positive values favour ``classes_[1]``.
+        """Return margins (positive for ``classes_[1]``), or one column per class if there are more.
 
         With more than two classes, one column each: minus the expected distance
         to the soft nearest neighbour in that class.
@@ -220,7 +220,7 @@ class Logo(Settings, ClassifierMixin, ClassSelector, LogoFitted):
         return class_distances(X, known, self._codes, weights, self.sigma_, rows)
 
     def plot(self) -> Any:
-        """Draw the weights by name, and the change of the weights per iteration.
+        """Draw the 40 largest weights with names, and the change of the weights per iteration.
 
         Returns
         -------

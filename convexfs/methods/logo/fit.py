@@ -41,7 +41,7 @@ from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
-#: Most entries of the margin matrix of a stated problem; 0.8 GB.
+#: Most entries of the margin matrix of a stated problem, 0.8 GB; more is an error.
 _MOST_MARGINS = 100_000_000
 #: Relative duality gap at which the native solver stops; the certificate accepts up to NATIVE_TOL.
 _NATIVE_GAP = 1e-10

@@ -50,11 +50,11 @@ class Loss:
         return entropy(shrink * pull(margins), self.counts)
 
     def pull(self, margins: np.ndarray) -> np.ndarray:
-        """Return each sample's dual variable: minus the derivative of the loss by its margin."""
+        """Return each sample's dual variable: minus the derivative of the loss in its margin."""
         return pull(margins) if self.counts is None else self.counts * pull(margins)
 
     def curvature(self, margins: np.ndarray) -> np.ndarray:
-        """Return the second derivative of the loss by each margin."""
+        """Return the second derivative of the loss in each margin."""
         p = pull(margins)
         curved = p * (1.0 - p)
         return curved if self.counts is None else self.counts * curved
@@ -114,7 +114,7 @@ def logistic_loss(margins: np.ndarray, counts: np.ndarray | None = None) -> floa
 
 
 def pull(margins: np.ndarray) -> np.ndarray:
-    """Return ``p_n = 1 / (1 + exp(m_n))``, minus the derivative of the loss by each margin."""
+    """Return ``p_n = 1 / (1 + exp(m_n))``, minus the derivative of the loss in each margin."""
     return expit(-margins)
 
 
@@ -135,9 +135,9 @@ _MOST_STEPS, _MOST_SWEEPS = 100, 200
 _SWEEP_ACCURACY = 1e-2
 #: Fraction of the predicted decrease that a step must achieve (Armijo).
 _ARMIJO = 1e-4
-#: Decreases below this fraction of the objective are lost in rounding.
+#: Below this predicted decrease, relative to 1 + objective, only the gap shows progress.
 _BLIND = 1e-14
-#: Least second derivative of a sample's loss, which vanishes at large margins.
+#: Smaller second derivatives of a sample's loss, which vanish at large margins, are raised to this.
 _LEAST_CURVATURE = 1e-12
 _MOST_HALVINGS, _MOST_ROOT_STEPS, _MOST_POLISHES = 40, 60, 20
 #: To solve eq. 8, lam falls by this factor, then by larger ones, until the total weight exceeds
@@ -163,7 +163,7 @@ def minimise(
     tol: float = 1e-10,
     until: float = np.inf,
 ) -> Point:
-    """Minimise the objective over w >= 0 to a relative duality gap of `tol`; return the point.
+    """Minimise the objective over w >= 0 to a relative gap of `tol` or a limit; return the point.
 
     Parameters
     ----------

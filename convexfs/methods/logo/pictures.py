@@ -14,7 +14,7 @@ def fit_picture(
     support: np.ndarray,
     history: Sequence[Mapping[str, Any]],
 ) -> Any:
-    """Draw weights with their names on the left, and the change per iteration on the right.
+    """Draw the 40 largest weights with names on the left, the change per iteration on the right.
 
     Parameters
     ----------

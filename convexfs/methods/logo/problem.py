@@ -13,7 +13,7 @@ import numpy as np
 
 from convexfs.errors import warn
 
-#: With more entries of Z, a cvxpy solver needs minutes for the full problem.
+#: With more entries of Z, building the full problem warns: a cvxpy solver needs minutes for it.
 LARGEST_DIRECT = 2_000_000
 
 

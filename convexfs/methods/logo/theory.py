@@ -1,4 +1,4 @@
-r"""What Logo's paper promises about unseen samples.
+r"""Bounds of Logo's paper on the risk for unseen samples.
 
 It (Sun, Todorovic and Goodison 2010, Sec. 5) bounds the excess of the true
 logistic risk over the mean training loss, for all weights with

@@ -24,9 +24,9 @@ _MOST_ROUNDS = 60
 
 #: Type of a solver for a few columns: ``restricted(Z, objective, start, tol) -> weights``.
 Restricted = Callable[[np.ndarray, Objective, np.ndarray, float], np.ndarray]
-#: Tolerance of the restricted solver, relative to that of the full problem.
+#: Tolerance of the native restricted solver, relative to that of the full problem.
 _RESTRICTED_SHARE = 0.1
-#: Weights of a cvxpy solver below this fraction of the largest are rounding errors.
+#: Weights of a cvxpy solver below this fraction of the largest are set to 0, as rounding errors.
 _SOLVER_ROUNDING = 1e-7
 
 #: Least seconds that a cvxpy solver gets, even if the time is up.
@@ -89,7 +89,7 @@ def solve_by_working_set(
     tol: float = 1e-10,
     until: float = np.inf,
 ) -> WorkingSetAnswer:
-    """Minimise Logo's objective over all features by growing a working set of columns.
+    """Minimise Logo's objective over all features by a growing working set, to `tol` or a limit.
 
     Parameters
     ----------

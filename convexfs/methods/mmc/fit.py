@@ -19,7 +19,7 @@ from convexfs.records import Certificate, Solution
 
 @parameters
 class Settings:
-    """Parameters of MMC: ``n_components`` is the number of directions, None for all useful ones."""
+    """Parameters of MMC: the number of directions, None for those of positive eigenvalue."""
 
     n_components: int | None = None
 
@@ -79,7 +79,7 @@ def mmc(
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
-    """Return MMC's convex problem (Step) of these samples; q is by default classes minus 1."""
+    """Return MMC's convex problem (Step); by default q is classes minus 1, at most all features."""
     formulation = METHOD.formulation("mmc")
     check_solver(formulation, solving)
     wanted = settings.n_components

@@ -14,13 +14,13 @@ from scipy.linalg import eigh
 
 from convexfs.records import NATIVE, OPTIMAL, Solution
 
-#: Rounding error of an eigenvalue, relative to the largest.
+#: A gap up to this times the largest eigenvalue and the number of features is rounding: 0.
 _ROUNDING = 1e-15
 Numbers = Mapping[str, Any]
 
 
 def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int = 1) -> Solution:
-    """Return ``W = V V'``, where V are the q leading eigenvectors of ``Sb - Sw``."""
+    """Solve for ``W = V V'``, where V are the q leading eigenvectors of ``Sb - Sw``."""
     start = time.perf_counter()
     eigenvalues, vectors = eigh(Sb - Sw)
     V = vectors[:, len(Sb) - q :]

@@ -38,7 +38,7 @@ def rrelief(
     l1: float,
     map: Callable[..., Any] = map,
 ) -> Numbers:
-    """Return the data of RReliefF's problem: z, the weights of its paper, and lam by `l1`."""
+    """Return RReliefF's data: z, the weights of its paper, and lam = `l1` times the largest z."""
     _check_l1(l1)
     return _priced(ranked_margin(X, n_neighbors, spread, map)(y), l1)
 

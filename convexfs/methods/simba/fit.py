@@ -151,7 +151,7 @@ def _squared_shares(w: np.ndarray) -> np.ndarray:
 
 @compiled()
 def _nearest(X, codes, squared, n):
-    """Return indices of sample n's nearest hit and miss under `squared` weights, and distances."""
+    """Return n's nearest hit and miss (-1 if none) under `squared` weights, and their distances."""
     hit = miss = -1
     to_hit = to_miss = np.inf
     for i in range(len(X)):

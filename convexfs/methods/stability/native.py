@@ -37,7 +37,7 @@ def stability_unimodal(tail: np.ndarray, share: np.ndarray, eta: float, mode: in
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how much p violates its constraints: a unimodal law with mean at most eta."""
+    """Return the largest violation of p's constraints: unimodal, sum 1, mean at most eta."""
     p, mode = np.asarray(primal["p"]), hyper.get("mode", 0)
     steps = np.diff(p)
     steps[:mode] *= -1.0  # Before the mode the probabilities rise.

@@ -20,7 +20,7 @@ def stability_unimodal(
     n_selected: float | None,
     mode: int = 0,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the data of the problem; only the number of features of `X` is used.
+    """Return the data of :func:`tail_problem`; only the number of features of `X` is used.
 
     By default a half selects about the square root of them.
     """

@@ -15,7 +15,10 @@ from convexfs.kernels import compiled
 
 @compiled()
 def row_overlaps(start, stop, indptr, indices, data, colptr, rows, values, squared):
-    """Return overlaps, sums of ``min(|a|, |b|)`` or ``ab``, of rows [start, stop) with all rows."""
+    """Return overlaps of rows [start, stop) with all: sums of ``ab``, or of ``min(|a|, |b|)``.
+
+    The minimum counts only if a and b have the same sign.
+    """
     out = np.zeros((stop - start, len(indptr) - 1))
     for a in range(start, stop):
         target = out[a - start]
@@ -35,7 +38,7 @@ def row_overlaps(start, stop, indptr, indices, data, colptr, rows, values, squar
 
 @compiled()
 def add_overlaps(colptr, rows, values, out):
-    """Add overlaps of rows, sums of ``min(|a|, |b|)``, to the upper triangle of `out`."""
+    """Add overlaps of rows, sums of ``min(|a|, |b|)`` if signs agree, to `out`'s upper triangle."""
     for j in range(len(colptr) - 1):
         stop = colptr[j + 1]
         for k in range(colptr[j], stop):

@@ -27,7 +27,7 @@ from convexfs.methods.llfs.numbers import polymatroid_cut
 
 #: Formulations that are stated again for each subproblem.
 STEP, EXACT = "llfs-compactness", "llfs-exact"
-#: Most subproblems per stage.
+#: Most subproblems per beta; then the best point so far is returned.
 MOST_PROGRAMS = 100
 #: Most stored tangents; older ones are dropped, which keeps every bound valid.
 MOST_TANGENTS = 30
@@ -58,7 +58,7 @@ class StatedPrograms:
     cuts: list[np.ndarray] = field(default_factory=list)
 
     def path(self, betas: np.ndarray) -> BackendPath:
-        """Solve the changed step for every beta, largest first, each from the last solution."""
+        """Solve each beta by changed steps, largest first; f is NaN where none was found."""
         built_in, point = self.built_in, self.built_in.point
         try:
             built_in.separation()
@@ -84,9 +84,9 @@ class StatedPrograms:
         )
 
     def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
-        """Repeat changed steps from a feasible f.
+        """Repeat changed steps from a feasible f; return the best f, or None, and a possible gain.
 
-        Return the last f and a bound on the next gain.
+        At most 100 steps are taken; the gain is a bound on that of the next step, relative.
         """
         built_in, point, eps = self.built_in, self.built_in.point, beta * self.built_in.eps_max
         promise, least = np.inf, self._value(f, eps)
@@ -106,7 +106,7 @@ class StatedPrograms:
         return f, promise
 
     def _value(self, f: np.ndarray, eps: float) -> float:
-        """Return the objective of the changed steps at f.
+        """Return the changed objective at f, or U1 if ``build`` states a whole step itself.
 
         A ``build`` may leave out what is constant in a step, so that steps do not compare: U1.
         """
@@ -148,13 +148,13 @@ class StatedPrograms:
         return best
 
     def _touch(self, f: np.ndarray) -> None:
-        """Add the tangent of U2 at f."""
+        """Store f as a point for a tangent of U2; only the 30 newest are stored."""
         self.tangents = [*self.tangents, f][-MOST_TANGENTS:]
 
     def _solved(
         self, name: str, beta: float = np.nan, **values: Any
     ) -> tuple[np.ndarray, float] | None:
-        """Solve one subproblem; return point and value, or None after counting a failure."""
+        """Return f and objective of a subproblem, or None; raise if a step has no optimum."""
         from convexfs.solving.solve import solve
 
         problem = self._stated(name, **values)

@@ -21,9 +21,10 @@ from convexfs.methods.llfs.utility import utility
 
 #: Most subproblems of one descent, and of one bisection.
 MOST_STEPS, MOST_HALVINGS = 30, 30
-#: Subproblems without progress before a descent gives up: with curvature, and without.
+#: Subproblems in a row without progress before a descent ends: with curvature, and without.
 MOST_VAIN, MOST_VAIN_LINEAR = 6, 12
-#: Relative distance from the end below which a descent without progress asks for full accuracy.
+#: After a step without progress, subproblems are solved to full accuracy if the possible
+#: relative gain is at most this.
 NEAR = 1e-4
 #: A second descent this close to the known solution, and not better, is abandoned.
 SAME_ANSWER = 1e-2
@@ -61,7 +62,7 @@ class PathSolver(SeparationSolver):
     # (7) from one starting point
 
     def descend(self, eps: float, start: np.ndarray, known: Answer | None = None) -> Answer:
-        """Find a local optimum from `start`, which may violate U2 >= eps."""
+        """Return the best point of a descent from `start` (U2 may be < eps); its f may be None."""
         at: np.ndarray = start
         best, kind, vain, exact = Answer(), self._first_kind, 0, False
         asks = 1 if self.form == "bisection" else 0
@@ -119,7 +120,7 @@ class PathSolver(SeparationSolver):
     def _step(
         self, kind: str, place: Place, price: Price | None, best: Answer, eps: float, exact: bool
     ) -> np.ndarray | None:
-        """Solve one subproblem of the given kind at the current iterate."""
+        """Return a subproblem's solution at the iterate, or None; linear without a multiplier."""
         tangents, value = self._tangents, best.value
         slope = self._slope(place, value) if np.isfinite(value) else place.g1
         gain = best.promise if np.isfinite(best.promise) else 1e-2
@@ -143,7 +144,7 @@ class PathSolver(SeparationSolver):
         return self._run(kind, place.f, eps, numbers, gain, exact)
 
     def _take(self, step: np.ndarray, place: Place, best: Answer, eps: float) -> bool:
-        """Turn a subproblem's solution into a feasible point; keep it if it is the best so far."""
+        """Make a step feasible, store it in `best` if better; return whether it gained enough."""
         self._tangents.touch(step, eps)
         if self.form == RATIO or not self.point.reaches(step, eps):
             self._tangents.add(*self.point.cut(step))
@@ -156,7 +157,7 @@ class PathSolver(SeparationSolver):
     def _feasible_near(
         self, step: np.ndarray, place: Place, best: Answer, eps: float
     ) -> tuple[np.ndarray, float]:
-        """Return a feasible point of least value near a subproblem's solution."""
+        """Return the best of some feasible points near a subproblem's solution, and its value."""
         point, widest, at = self.point, self.widest, place.f
         slope = self._slope(place, best.value) if best.f is not None else place.g1
         assert widest is not None
@@ -196,7 +197,7 @@ class PathSolver(SeparationSolver):
         return nearest, value
 
     def _by_bisection(self, place: Place, best: Answer, eps: float) -> np.ndarray | None:
-        """Bisect on the value of U1's tangent for the smallest at which U2 reaches eps."""
+        """Bisect for the least tangent value of U1 at which U2 reaches eps; return f, or None."""
         point, f, slope = self.point, place.f, place.g1
         offset = best.value - float(slope @ f)
         low, high, lowest = best.value * (1.0 - min(best.promise, 1.0)), best.value, None
@@ -224,7 +225,7 @@ class PathSolver(SeparationSolver):
     # All betas
 
     def path(self, betas: np.ndarray) -> BackendPath:
-        """Solve (6), then all betas upwards and, if local optima may differ, downwards."""
+        """Solve (6), then betas upwards and, if not convex, downwards, until the deadline."""
         answers = [Answer() for _ in betas]
         programs, failures = np.zeros(len(betas), dtype=int), np.zeros(len(betas), dtype=int)
         try:
@@ -244,7 +245,7 @@ class PathSolver(SeparationSolver):
         return self._summary(betas, answers, programs, failures)
 
     def unsolved(self, betas: np.ndarray) -> BackendPath:
-        """Return a path without solutions, because (6) has none."""
+        """Return a path without solutions, because (6) was not solved."""
         programs = np.full(len(betas), self.programs.count)
         failures = np.full(len(betas), len(self.programs.failures))
         return self._summary(betas, [Answer() for _ in betas], programs, failures)
@@ -252,7 +253,7 @@ class PathSolver(SeparationSolver):
     def _visits(
         self, betas: np.ndarray, answers: list[Answer], single: Answer
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each beta's index with the start of its descent, upwards and then downwards.
+        """Yield beta indices and starts: all upwards; then, if not convex, uncertain ones back.
 
         On the way down a proven solution on the face of its larger neighbour is not sought
         again: both lie on one branch of local optima, which leads back to it.
@@ -292,7 +293,7 @@ class PathSolver(SeparationSolver):
             answer.f, answer.value, answer.promise = end.f, end.value, end.promise
 
     def _end(self, beta: float, answer: Answer) -> None:
-        """Descend again from an unproven solution; if that fails, use another solver.
+        """Descend again from an unproven solution; if it stays unproven, by the solver "auto".
 
         Its help is recorded as the failure that it mends.
         """
@@ -309,7 +310,7 @@ class PathSolver(SeparationSolver):
                 self.programs = own
 
     def _single(self) -> Answer:
-        """Return the best single feature, the global optimum if its U2 is large enough.
+        """Return the single feature of least U1; under changed constraints, the best f at level 0.
 
         U1 is concave, so least at a corner; under changed constraints a local optimum
         without a level takes its place, by way of the best single feature that is allowed.
@@ -363,7 +364,7 @@ def _bounds_met(f: np.ndarray) -> np.ndarray:
 
 
 def _vertex(start: float, middle: float, end: float) -> float:
-    """Return the minimiser in [0, 1] of the parabola through three values, if it is convex."""
+    """Return the minimiser in [0, 1] of the parabola through three values; 0.1 if not convex."""
     bend = start - 2.0 * middle + end
     return (
         min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0) if bend > 0 else 0.1

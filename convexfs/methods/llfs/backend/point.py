@@ -18,13 +18,13 @@ from convexfs.methods.llfs.backend.line_search import (
 from convexfs.methods.llfs.native.linear_program import priced_minimum
 from convexfs.methods.llfs.utility import utility
 
-#: Distances from 0 or 1 below which an entry is integral, is set to it, and is tried there.
+#: An entry this close to 0 or 1 counts as integral, is set to it, and is tried there as well.
 EDGE, DUST, SNAP = 1e-9, 1e-6, 1e-4
-#: Distance from 0 and 1 from which on a feature counts as free to move.
+#: Entries farther than this from 0 and 1 count as free to move.
 INTERIOR = 1e-7
-#: Share of the Hessian's largest entry below which a direction counts as flat.
+#: Directions whose curvature is below this share of the Hessian's largest entry are left out.
 FLAT = 1e-6
-#: Most exchanges of two features in a repair.
+#: Most exchanges of two features in a repair; then the repair fails.
 MOST_EXCHANGES = 4
 #: A level counts as reached if U2 misses it by at most this, relatively.
 LEVEL_SLACK = 1e-12
@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Price:
-    """A bound by one multiplier on the gain that a step can still bring.
+    """An upper bound on the gain of a step, a multiplier `mu` of U2, and the reduced costs.
 
     ``gain`` bounds ``c'(f - g)`` over all feasible g; ``mu`` is the multiplier of U2
     and ``reduced`` the reduced costs, 0 for features that are worth moving.
@@ -126,7 +126,7 @@ class PointUtilities:
         return f
 
     def snapped(self, f: np.ndarray, near: float = SNAP) -> np.ndarray:
-        """Set entries near 0 and 1 to these values, if the constraints are the paper's."""
+        """Snap entries near 0 or 1, and a sum near 1 or alpha; only clip if constraints changed."""
         if not self.free:
             return self.inside(f)
         f = self.inside(np.where(f < near, 0.0, np.where(f > 1.0 - near, 1.0, f)))
@@ -154,7 +154,7 @@ class PointUtilities:
         return f + best_share(z, self.a_other @ goal - z, self.s, self.lam) * (goal - f)
 
     def along_fractions(self, f: np.ndarray, eps: float) -> np.ndarray | None:
-        """Return f with U2 raised to eps by its fractional features, if possible."""
+        """Return f with U2 raised to eps by moving its fractional features; None if impossible."""
         where = np.flatnonzero((f > DUST) & (f < 1.0 - DUST))
         full = self.spends_all(f)
         if len(where) < 1 + full:
@@ -175,7 +175,7 @@ class PointUtilities:
         return reached if self.reaches(reached, eps) else None
 
     def by_exchanges(self, f: np.ndarray, eps: float, cost: np.ndarray) -> np.ndarray | None:
-        """Return f with U2 raised to eps by the cheapest exchanges of two features."""
+        """Return f with U2 raised to eps by at most four exchanges of two features, or None."""
         for _ in range(MOST_EXCHANGES):
             rise = self._slopes(self.a_other, f)[1]
             pair = self._cheapest_exchange(f, rise, cost)
@@ -197,7 +197,7 @@ class PointUtilities:
     def _cheapest_exchange(
         self, f: np.ndarray, rise: np.ndarray, cost: np.ndarray
     ) -> tuple[int, int | None] | None:
-        """Find the exchange with the least cost per unit of U2 (Dinkelbach's iteration)."""
+        """Return features to raise and to lower (or None) at least cost per U2; None if none."""
         can_rise, can_fall = np.flatnonzero(f < 1.0 - EDGE), np.flatnonzero(f > EDGE)
         full = self.spends_all(f)
         if not len(can_rise):
@@ -224,7 +224,7 @@ class PointUtilities:
         return best
 
     def repaired(self, f: np.ndarray, eps: float, goal: np.ndarray) -> list[np.ndarray]:
-        """Yield points near f with U2 >= eps: along its fractional features, and towards `goal`."""
+        """Return points with U2 >= eps: f, or f moved along its fractions and towards `goal`."""
         if self.reaches(f, eps):
             return [f]
         own = self.along_fractions(f, eps) if self.free else None
@@ -255,7 +255,7 @@ class PointUtilities:
     def curvature(
         self, place: Place, reduced: np.ndarray, mu: float, concave: bool, rank: int
     ) -> np.ndarray:
-        """Return R (rank x M) with R'R a positive part of the Hessian of ``U1 - mu U2``.
+        """Return R (rank x M), R'R a psd part of the Hessian of ``U1 - mu U2`` or ``-mu U2``.
 
         On the features that are fractional or cheapest to move; without U1 if not
         `concave`. With it the Hessian is indefinite, and R'R keeps it exactly on the
@@ -278,7 +278,7 @@ class PointUtilities:
     def _curved_features(
         self, place: Place, reduced: np.ndarray, rank: int
     ) -> tuple[np.ndarray, int]:
-        """Choose at most `rank` features, fractional ones first, and return how many these are."""
+        """Return at most `rank` features, fractional ones first, and how many are fractional."""
         f = place.f
         # Prefer features well inside their bounds to noise of an inaccurate solution.
         depth = np.minimum(f, 1.0 - f)
@@ -299,7 +299,7 @@ def positive_root(matrix: np.ndarray) -> np.ndarray:
 def exact_positive_root(
     hessian: np.ndarray, slope: np.ndarray, sums: np.ndarray | None
 ) -> np.ndarray:
-    """Return R with R'R positive, and equal to the Hessian where a step near the optimum goes.
+    """Return R with R'R psd, equal to the Hessian along steps that keep U2 (and the sum).
 
     These are the directions of positive curvature among the first ``len(slope)`` features
     that keep ``slope'f`` and, unless `sums` is None, ``sums'f``. Their curvature stays
@@ -325,7 +325,7 @@ def exact_positive_root(
 
 
 def _orthonormal(slope: np.ndarray, sums: np.ndarray | None) -> list[np.ndarray]:
-    """Return an orthonormal basis of one or two vectors."""
+    """Return an orthonormal basis of `slope` and, if given, `sums`; drop a dependent vector."""
     basis: list[np.ndarray] = []
     for vector in (slope, sums):
         if vector is not None:

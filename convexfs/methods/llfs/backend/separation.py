@@ -19,9 +19,9 @@ from convexfs.methods.llfs.backend.subproblems import (
     Subproblems,
 )
 
-#: Most subproblems for (6), and its gap: an error in it changes every level.
+#: (6) ends after this many subproblems or at this relative gap, as its error changes all levels.
 MOST_SEPARATIONS, SEPARATION_TOL = 150, 1e-8
-#: Subproblems after which another solver is tried; and a gap that means failure.
+#: (6) goes to the solver "auto" after this many subproblems; it fails if its final gap is larger.
 MOST_OWN_SEPARATIONS, UNSOLVED_GAP = 60, 1e-5
 #: Size of a working set: at least this many features, and this multiple of the budget.
 WORKING_SET, PER_FEATURE = 40, 4
@@ -127,7 +127,7 @@ class SeparationSolver:
         return self._mean - value * place.g2 if self.form == RATIO else place.g1
 
     def promise(self, place: Place, value: float, eps: float) -> tuple[float, Price]:
-        """Return the relative gain that a step could bring.
+        """Return an upper bound on the relative gain of a step, and the :class:`Price` behind it.
 
         With changed constraints, by a program.
         """
@@ -154,7 +154,7 @@ class SeparationSolver:
         self, kind: str, at: np.ndarray, eps: float, numbers: dict[str, Any], gain: float,
         exact: bool = False,
     ) -> np.ndarray | None:  # fmt: skip
-        """Solve one subproblem over a working set of features, and return its solution."""
+        """Return a subproblem's solution over a working set of features, or None."""
         columns = self._columns(at, numbers["c"])
         part = numbers
         if columns is not None:
@@ -173,7 +173,7 @@ class SeparationSolver:
         return None if f is None else self.point.snapped(f, DUST)
 
     def _columns(self, at: np.ndarray, c: np.ndarray) -> np.ndarray | None:
-        """Choose the working set: features used so far, then those of least reduced cost."""
+        """Return the working set, used features and then least reduced costs; None for all."""
         n = self.point.n_features
         size = max(WORKING_SET, PER_FEATURE * self.point.max_features)
         used = at > 1e-6
@@ -190,7 +190,7 @@ class SeparationSolver:
     # (6)
 
     def separation(self) -> None:
-        """Maximise (6), with curvature or by tangents alone, until the gap is closed.
+        """Solve (6), and store `widest` and `eps_max`; raise Unsolved if the gap stays too large.
 
         Tangents alone, and inaccurate answers, may creep: then another solver ends it.
         """
@@ -234,7 +234,7 @@ class SeparationSolver:
         self._tangents = few_tangents
 
     def _first_place(self) -> Place:
-        """Choose a starting point: the features with the largest gradient at uniform f."""
+        """Return the start of (6), which maximises the linearisation of U2 at uniform f."""
         point = self.point
         g, _ = point.cut(np.full(point.n_features, point.max_features / point.n_features))
         if point.free:
@@ -244,7 +244,7 @@ class SeparationSolver:
         return point.at(self._allowed(-g))
 
     def _allowed(self, c: np.ndarray) -> np.ndarray:
-        """Return the point of least c'f under changed constraints."""
+        """Return the point of least c'f under changed constraints; raise if none is found."""
         none = {"G": np.zeros_like(self._tangents.G), "h": np.full(len(self._tangents.b), -1.0)}
         f = self._run(LINEAR, np.zeros(len(c)), 0.0, {"c": c, **none}, 0.0)
         if f is None and self.programs.no_optimum:

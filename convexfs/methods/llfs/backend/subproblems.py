@@ -13,11 +13,11 @@ from convexfs.methods.base.solve_step import explained, stated
 from convexfs.methods.llfs import METHOD
 
 LINEAR, CURVED, ASK, RATIO = "linear", "curved", "ask", "ratio"
-#: Tangents in a subproblem with curvature, without, and without for (6).
+#: Numbers of tangents in a subproblem with curvature, without, and without for (6).
 TANGENTS, LINEAR_TANGENTS, MOST_TANGENTS = 8, 40, 60
-#: Features with curvature in a subproblem.
+#: Most features with curvature in a subproblem; the others are linear.
 RANK = 16
-#: The highest accuracy, and that of a second, looser attempt.
+#: Solver tolerance where full accuracy is needed, and of the second attempt after a failure.
 EXACT, LOOSE = 1e-12, 1e-4
 INFEASIBLE = ("infeasible", "infeasible_inaccurate")
 NO_OPTIMUM = (*INFEASIBLE, "unbounded", "unbounded_inaccurate", "infeasible_or_unbounded")
@@ -25,7 +25,7 @@ NO_OPTIMUM = (*INFEASIBLE, "unbounded", "unbounded_inaccurate", "infeasible_or_u
 
 @dataclass(frozen=True)
 class Failure:
-    """A subproblem for which a solver returned no point."""
+    """A subproblem without a point, or the reason why another solver takes over."""
 
     kind: str
     solver: str
@@ -118,16 +118,13 @@ class Subproblems:
 
     @property
     def no_optimum(self) -> str:
-        """Return why the last subproblem has no optimum: ``infeasible`` or ``unbounded``.
-
-        Else "".
-        """
+        """Return why the last failed subproblem has no optimum (a status), or "" if not known."""
         reason = self.failures[-1].reason if self.failures else ""
         return reason if reason in NO_OPTIMUM else ""
 
     @property
     def infeasible(self) -> bool:
-        """Return whether the last subproblem is known to be infeasible."""
+        """Return whether the last failed subproblem was infeasible."""
         return bool(self.failures) and self.failures[-1].reason in INFEASIBLE
 
     def why_infeasible(self, kind: str, numbers: Mapping[str, Any]) -> str:
@@ -144,7 +141,7 @@ class Subproblems:
         return replace(self, solver=AUTO, options=None, count=0, _memory={})
 
     def _attempts(self, kind: str, gain: float, exact: bool) -> Any:
-        """Yield solvers and options to try: as requested, looser, and the next suitable solver."""
+        """Yield (solver, options) to try: as requested, looser, then one other solver, if any."""
         from convexfs.solving.backends import BACKENDS
         from convexfs.solving.solve import merged
 
@@ -195,7 +192,7 @@ def _compiled(
 def _others(
     kind: str, solver: str, n_features: int, max_features: int, changed: Any
 ) -> tuple[str, ...]:
-    """Return the next solver of the table that takes such a subproblem."""
+    """Return a tuple with the first other suitable solver, empty if there is none."""
     from convexfs.solving.backends import needs_of, suitable
 
     needs = needs_of(_stated(kind, (1, n_features), max_features, changed))
@@ -217,7 +214,7 @@ def check_constraints(feasible: Callable[..., Any], n_features: int, max_feature
 
 
 def checked_constraints(feasible: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a changed `feasible` that checks its own result."""
+    """Return `feasible` wrapped so that it raises unless it returns constraints on f."""
 
     def constraints(f: Any, max_features: Any) -> Any:
         rows = feasible(f, max_features)

@@ -13,7 +13,7 @@ import numpy as np
 from convexfs.kernels import compiled
 
 kernel = compiled()
-#: Relative rounding error up to which a level counts as reached.
+#: A level counts as reached if U2 is at most this below it (absolute, for rounding).
 LEVEL_TOL = 1e-12
 
 
@@ -27,7 +27,7 @@ def _mean_utility(z, s, lam):
 
 @kernel
 def _search(same, other, s, lam, eps, max_features, known):
-    """Return the best set as feature indices (-1 at its end) and its U1, or `known`."""
+    """Return the best set's features (-1 pads), its U1 or `known`, and how many sets were tried."""
     n_features = same.shape[0]
     z1 = np.zeros((max_features + 1, same.shape[1]))
     z2 = np.zeros((max_features + 1, other.shape[1]))
@@ -65,7 +65,7 @@ def best_subset(
     max_features: int,
     known: float = np.inf,
 ) -> tuple[np.ndarray | None, float, int]:
-    """Return the set of least U1 below `known`, its U1 and the number of sets visited.
+    """Return the set of least U1 below `known` (mask or None), its U1, and the sets visited.
 
     Features are tried from the least U1 upwards, which finds good sets early.
     """

@@ -91,7 +91,7 @@ def _solution(
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return how far f violates its polytope and, if there is a level, U2 >= level.
+    """Return the largest violation at f: of its polytope and, relative, of the level if any.
 
     In a step U2 is replaced by its tangent at the iterate.
     """
@@ -139,7 +139,7 @@ def _traded_means(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
 
 
 def llfs_linear_gap(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
-    """Return the gap between ``c1'f`` and the best dual bound."""
+    """Return abs(``c1'f`` - best dual bound), for the linear form or LFS."""
     numbers, f = {**values, **hyper}, np.asarray(primal["f"])
     c1, c2 = _traded_means(numbers)
     level = numbers["beta"] * largest_sum(c2, numbers["max_features"])

@@ -96,7 +96,7 @@ def add_scaled(z, t, step, out):
 
 @kernel
 def solve_linear(K, x, n):
-    """Solve K y = x into x by elimination; False if K is singular."""
+    """Solve K y = x into x, overwriting K; return whether K is regular."""
     for c in range(n):
         r = c
         for i in range(c + 1, n):
@@ -125,7 +125,7 @@ def solve_linear(K, x, n):
 
 @leaf
 def steepest_exchange(r, f, upper):
-    """Return the features to raise and to lower that reduce r'f fastest."""
+    """Return the features to raise and to lower that reduce r'f fastest; -1 if there is none."""
     up = down = -1
     for m in range(f.size):
         if f[m] < upper[m] and (up < 0 or r[m] < r[up]):
@@ -137,7 +137,7 @@ def steepest_exchange(r, f, upper):
 
 @part
 def longest_step(upper, free, f, k, x):
-    """Return the longest step, at most 1, within the bounds, and the blocking feature."""
+    """Return the longest step, at most 1, within bounds, and its blocking index in `free` or -1."""
     t, block = 1.0, -1
     for a in range(k):
         m = free[a]
@@ -149,7 +149,7 @@ def longest_step(upper, free, f, k, x):
 
 @leaf
 def admit(work, k, feature):
-    """Add a feature to the free set if it is not in it."""
+    """Add a feature to the free set unless it is in it; return the new size."""
     if work.is_free[feature]:
         return k
     work.free[k] = feature
@@ -159,7 +159,7 @@ def admit(work, k, feature):
 
 @leaf
 def put(f, row, F, table, b):
-    """Write a solution into row b."""
+    """Copy f into row b of F, and `row` into row b of table."""
     for m in range(f.size):
         F[b, m] = f[m]
     for c in range(row.size):

@@ -32,7 +32,7 @@ class PricedSolution:
 
 
 def priced_minimum(c: np.ndarray, d: np.ndarray, level: float, max_features: int) -> PricedSolution:
-    """Solve the program; `level` is lowered to the largest reachable value."""
+    """Minimise c'f over the polytope with d'f >= level, which is lowered if out of reach."""
     c, d = np.ascontiguousarray(c, dtype=float), np.ascontiguousarray(d, dtype=float)
     return PricedSolution(*_priced_minimum(c, d, float(level), int(max_features)))
 
@@ -99,7 +99,7 @@ def _dot(a, b):
 
 @kernel
 def _write_corner(r, max_features, f):
-    """Write the corner of least r'f: the least negative entries of r, or its least entry.
+    """Write the corner of least r'f: the alpha most negative entries, or else the least entry.
 
     The chosen features are kept in ascending order of r; few are ever inserted.
     """

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from convexfs.methods.llfs.native.kernels import Point, kernel, utilities
 from convexfs.methods.llfs.native.newton import COLUMNS, MU, U2, Work, follow, workspace
 
-#: Gradients of U2 this close, relatively, are tied.
+#: Features are tied if their gradients of U2 differ by at most this share of the largest.
 TIE = 1e-9
 
 
@@ -69,7 +69,7 @@ def local_point(
 
 
 def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> LocalPath:
-    """Solve (6), and (7) for ascending `betas`, each started from the previous solution.
+    """Solve (6), then (7) along ascending `betas` and back, each from its neighbour's solution.
 
     A second pass restarts each beta from its larger neighbour: what serves a larger
     beta serves a smaller one, and often leads to a better local optimum.
@@ -117,7 +117,7 @@ def _separation_gradient(point: Point, z: np.ndarray) -> np.ndarray:
 
 
 def _single(point: Point) -> tuple[np.ndarray, tuple[float, float]]:
-    """Return the single feature of least U1: the global optimum of (7) while U2 allows it.
+    """Return the f of one feature of least U1 (optimal in (7) while U2 allows it), and (U1, U2).
 
     U1 is concave, so least at a corner; it increases in f, so at a corner with one feature.
     """
@@ -148,7 +148,7 @@ def least_single(D, own, s, lam):
 
 
 def _among_maximisers(point: Point, widest: Maximiser) -> Maximiser:
-    r"""Return, among all maximisers of (6), one of least U1: the solution at beta = 1.
+    r"""Return a maximiser of (6) with U1 lowered by exchanges of tied features, for beta = 1.
 
     G is strictly concave, so all maximisers have the same distances to the other
     classes; they differ by exchanges d of tied features with :math:`A_2 d = 0`. U1 is

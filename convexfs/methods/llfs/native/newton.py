@@ -77,7 +77,7 @@ def workspace(point):
 
 @leaf
 def start_at(point, f, work):
-    """Compute distances, utilities and free features at f; return U1, U2 and their number."""
+    """Write distances and free features at f; return U1, U2 and the number of free features."""
     z = work.samples[Z]
     for j in range(z.size):
         z[j] = 0.0
@@ -94,10 +94,7 @@ def start_at(point, f, work):
 
 @leaf
 def free_gradients(point, work, k, cost):
-    """Write the gradients g1 and g2 on the free features.
-
-    Return whether g2 varies, and its maximum.
-    """
+    """Write cost * grad U1 and grad U2 on free features; return if the latter varies, its max."""
     low, high, own, slope = np.inf, 0.0, point.own, work.samples[SLOPE]
     for a in range(k):
         row, g1, g2 = point.D[work.free[a]], 0.0, 0.0
@@ -172,7 +169,7 @@ def reduced_gradient(point, work, cost, mu, r):
 
 @leaf
 def restoring_step(point, work, f, k, gap, cost):
-    """Write the exchange that moves U2 by `gap` at least cost of U1 into x.
+    """Write the cheapest exchange that moves U2 by `gap` into x; return k (0: none), multiplier.
 
     Dinkelbach's iteration on the ratio of the two; exchanges that hardly move U2 are
     ignored. Returns the number of free features, 0 if no exchange moves U2, and the multiplier.
@@ -204,7 +201,7 @@ def restoring_step(point, work, f, k, gap, cost):
 
 @part
 def dismiss_at_bounds(point, work, f, k, block):
-    """Remove features whose step ended at a bound from the free set."""
+    """Remove features whose step ended at a bound from the free set; return its new size."""
     x = work.small[X]
     for a in range(k - 1, -1, -1):
         m = work.free[a]
@@ -220,7 +217,7 @@ def dismiss_at_bounds(point, work, f, k, block):
 
 @part
 def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
-    """Halve t until the exact penalty (the Lagrangian if mu is fixed) falls enough."""
+    """Halve t, at most 30 times, until the merit function falls; return t, U1, U2, halvings."""
     dz, trial = work.samples[DZ], work.samples[TRIAL]
     for j in range(dz.size):
         dz[j] = 0.0
@@ -243,7 +240,7 @@ def line_search(point, work, k, t, level, weight, rho, mu, eps, u1, u2):
 
 @leaf
 def advance(point, work, f, k, level, weight, mu, rho, eps, u1, u2):
-    """Move along x; return new U1, U2, free features, whether U2 = eps holds, and halvings."""
+    """Move along x; return U1, U2, number of free features, whether U2 = eps is held, halvings."""
     x, z, trial = work.small[X], work.samples[Z], work.samples[TRIAL]
     t, block = longest_step(point.upper, work.free, f, k, x)
     halvings = 0
@@ -281,7 +278,7 @@ def penalty_for(work, k, gap, mu, new_mu, restore, cautious, previous):
 
 @part
 def local_optimum(point, work, f, mu, asked, cost, row):
-    """Move f in place to a KKT point of (7) with U2 >= asked (cost 1), or of (6) (cost 0).
+    """Move f in place towards a KKT point of (7), U2 >= asked, or of (6) if cost is 0; fill `row`.
 
     The search keeps to U2 = eps, just above what is asked; but (6), and (7) started inside
     with mu = 0, keep mu, (7) until U2 falls to eps. By turns bold and cautious until one of

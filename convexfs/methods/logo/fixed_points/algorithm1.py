@@ -103,7 +103,7 @@ class _Descent:
 def descend(
     Z: np.ndarray, objective: Objective, v: np.ndarray, until: float = np.inf
 ) -> np.ndarray:
-    """Minimise eq. 9 by gradient descent from v with a backtracking line search; return v."""
+    """Minimise eq. 9 by at most 2000 gradient steps from v with backtracking; return v."""
     problem, size = _Descent(Z, objective), 1.0
     value = problem.value(v)
     for _ in range(_MOST_STEPS):

@@ -1,4 +1,4 @@
-"""Logo over all features: a fixed point on few of them, then every other one is asked.
+"""Logo over all features: a fixed point on few of them, then scores of all others.
 
 1. Neighbours at w = 1, and the convex step over all features, roughly.
 2. The features that score highest at its weights become candidates.
@@ -226,7 +226,7 @@ def _first_candidates(
     history: History,
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices of the first candidate features, and their weights after the first step."""
+    """Return indices of the first candidates (all if at most 1000), and their starting weights."""
     locality = step.locality
     n_features = locality.X.shape[1]
     if n_features <= MOST_CANDIDATES:
@@ -261,7 +261,7 @@ def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> 
 def audit_all(
     locality: Locality, objective: Objective, answer: CandidateStep, index: np.ndarray
 ) -> Audit:
-    """Score every feature at a step's solution; return violated features and the gap.
+    """Score the features outside `index` at a step's solution; return violated ones and the gap.
 
     Scores are first taken in float32 over the heavy pairs only, with a bound on
     the error; where the bound leaves doubt they are taken exactly.

@@ -30,7 +30,7 @@ from convexfs.methods.base.fixed_point import History, relative_change
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Constrained, Objective, relative
 
-#: Residual of the complementarity problem that ends the search; and that in float32.
+#: The search ends at this residual of the complementarity problem; at the second in float32.
 _SETTLED, _SETTLED_ROUGHLY = 1e-9, 1e-3
 #: Regularisation mu, in units of the penalty over the largest weight, times the residual (at most
 #: 1).
@@ -112,7 +112,7 @@ class State:
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """Return the Jacobian of `scores` by the free weights; neighbours change with w too."""
+        """Return the Jacobian of `scores` in the free weights; neighbours change with w too."""
         X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
         Z, sigma = self.Z[:, self.free], self.locality.sigma
         pulls = self.locality.on_all_samples(p)
@@ -184,7 +184,7 @@ def newton_fixed_point(
 def complementary(
     matrix: np.ndarray, push: np.ndarray, low: np.ndarray, total: float | None = None
 ) -> np.ndarray | None:
-    """Solve the linear complementarity problem ``matrix d >= push, d >= low``; None if it fails.
+    """Return d of the complementarity problem ``matrix d >= push, d >= low``; None if it fails.
 
     With a `total` the d sum up to it, and a multiplier is taken from `push`.
     """

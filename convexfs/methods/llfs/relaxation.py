@@ -211,7 +211,8 @@ def _exact_sets(values: Mapping[str, Any], settings: PointSettings) -> PointSets
         if programs is None:
             mask = best_subset(a_same, a_other, s, lam, row["level"], alpha)[0]
         else:
-            f = programs.exact(row["level"]) if np.isfinite(eps_max) else None
+            f, best = programs.exact(row["level"]) if np.isfinite(eps_max) else (None, True)
+            row["status"] = EXACT if best else UNCONVERGED
             mask = None if f is None or not f.any() else f > 0.5
         masks.append(mask)
         if mask is None:

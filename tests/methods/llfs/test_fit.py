@@ -159,3 +159,15 @@ def test_a_sample_equal_to_all_it_is_compared_with_is_named():
     X[y == 1] = X[0]
     with pytest.raises(InputError, match="sample 1 is equal, in every feature"):
         llfs(X, y, Settings(max_features=2))
+
+
+def test_sets_are_called_exact_only_if_programs_ended(monkeypatch):
+    X, y = sample(2, n=8, m=5)
+    asked = Settings(max_features=2, betas=[0.0, 0.5], form="exact")
+    solving = Solving(solver="HIGHS")
+    ended = llfs(X, y, asked, solving)
+    assert {status for point in ended.points for status in point.table["status"]} == {"exact"}
+    monkeypatch.setattr("convexfs.methods.llfs.backend.custom.MOST_PROGRAMS", 1)
+    stopped = llfs(X, y, asked, solving)
+    found = {status for point in stopped.points for status in point.table["status"]}
+    assert "unconverged" in found

@@ -127,25 +127,31 @@ class StatedPrograms:
             problem = self._stated(STEP, eps=0.0, iterate=f)
         return choose(problem, self.solver).name
 
-    def exact(self, eps: float) -> np.ndarray | None:
-        """Return the best binary f by MIPs with cuts, until exact or at a limit; None if none."""
+    def exact(self, eps: float) -> tuple[np.ndarray | None, bool]:
+        """Return the best binary f by MIPs with cuts (None if none) and whether it is surely best.
+
+        It may not be best if a program fails, time is up, or after MOST_PROGRAMS programs.
+        """
         point = self.built_in.point
         first = np.argsort(point.a_same.mean(axis=0), kind="stable")
         cut = partial(polymatroid_cut, point.a_same, s=point.s, lam=point.lam)
         self.cuts.append(cut(order=first))
         best, least = None, np.inf
         for _ in range(MOST_PROGRAMS):
+            failures = self.failures
             solved = self._solved(EXACT, eps=eps, cuts=np.array(self.cuts))
             if solved is None:
-                break
+                return best, self.failures == failures
             f, bound = solved[0].round(), solved[1]
             if point.u2(f) >= eps * (1 - 10.0 * self.tol) and point.u1(f) < least:
                 best, least = f, point.u1(f)
-            if bound >= least - 1e-7 * abs(least) or self.built_in.late:
+            if bound >= least - 1e-7 * abs(least):
+                return best, True
+            if self.built_in.late:
                 break
             self._touch(f)
             self.cuts.append(cut(order=np.lexsort((first, -f))))
-        return best
+        return best, False
 
     def _touch(self, f: np.ndarray) -> None:
         """Store f as a point for a tangent of U2; only the 30 newest are stored."""

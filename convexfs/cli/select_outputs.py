@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # Paths are checked before the slow imports.
 WIDTH = 80
 #: Most features in the printed table; the others are counted.
 SHOWN_WEIGHTS = 10
+#: Most selected features that are named below the table.
+MOST_NAMES = 8
 #: Most markers of one class that the printed table names.
 SHOWN_MARKERS = 8
 #: Characters of the longest bar; names of 24 characters then fit into 80 columns.
@@ -120,7 +122,7 @@ def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sel
         solver, objective = selection.solution.solver, selection.solution.objective
         took = f"solver {solver}   objective {objective:.6g}   {took}"
     console.print(took, highlight=False)
-    for name, text in selection.told().items():
+    for name, text in (_also_selected(data, selection) | selection.told()).items():
         for line in textwrap.wrap(
             text, WIDTH, initial_indent=f"{name:<19}", subsequent_indent=" " * 19,
             break_long_words=False, break_on_hyphens=False,
@@ -128,6 +130,18 @@ def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sel
             console.print(Text(line), soft_wrap=True)
     columns = "selected columns" if selection.support is not None else "components of all samples"
     _print_written(arguments, console, columns)
+
+
+def _also_selected(data: "Dataset", selection: "Selection") -> dict[str, str]:
+    """Return a line with up to MOST_NAMES selected features that the table does not show."""
+    import numpy as np
+
+    if selection.support is None:
+        return {}
+    below = np.argsort(-selection.weights, kind="stable")[SHOWN_WEIGHTS:]
+    names = [data.full_names[j] for j in below if selection.support[j]]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return {"also selected": ", ".join(names[:MOST_NAMES]) + more} if names else {}
 
 
 def _print_written(arguments: argparse.Namespace, console: Console, columns: str) -> None:

@@ -49,6 +49,8 @@ def print_comparison(
         tasks, solutions = store.tasks(), store.solutions()
     own: Frame = solutions[solutions["key"].isin(list(keys))]
     console.print(Text(headline(rows), style="bold"))
+    if absent := absent_line(rows):
+        console.print(absent)
     for line in certificate_warnings(rows):
         console.print(Text(line, style="bold red"))
     by_point = llfs_points.kept_points(tasks, own)
@@ -90,6 +92,18 @@ def headline(rows: "Frame") -> str:
     if not claimants:
         return line
     return f"{line} Wrong claims are of {', '.join(claimants)}."
+
+
+def absent_line(rows: "Frame") -> str:
+    """Return a sentence that names solvers whose tasks were all skipped, and why the first was."""
+    from convexfs.records import SKIPPED
+
+    skipped: Frame = rows.groupby("solver")["outcome"].agg(lambda own: (own == SKIPPED).all())
+    absent = sorted(skipped.index[skipped.astype(bool)])
+    if not absent:
+        return ""
+    why = str(rows.loc[rows["solver"] == absent[0], "failure"].iloc[0]).partition(":")[0]
+    return f"Not tried: {', '.join(absent)} ({why})."
 
 
 def published_line(rows: "Frame") -> str:

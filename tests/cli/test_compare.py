@@ -237,3 +237,14 @@ def test_a_class_with_one_solver_left_has_no_second():
     shown = Console(file=io.StringIO(), width=160, record=True)
     shown.print(table_of("Leaders", told, LEADERS))
     assert re.search(r"SDP .* A +│ 0.1 +│ - ", shown.export_text())
+
+
+def test_solvers_that_take_no_problem_are_named(run, tmp_path):
+    file = tmp_path / "norm.py"
+    file.write_text(
+        "import cvxpy as cp\n\n\ndef problem():\n    x = cp.Variable(2, name='x')\n"
+        "    return cp.Problem(cp.Minimize(cp.norm(x)), [x >= 1])\n"
+    )
+    words = ["--solvers", "CLARABEL,HIGHS", "--tol", "1e-6", "--no-default", "--repeats", "1"]
+    _, out, _ = run("compare", str(file), *words, "--out", str(tmp_path / "run"))
+    assert "Not tried: HIGHS (HIGHS cannot take SOC in this problem (SOC))." in out

@@ -62,7 +62,7 @@ def shard_of_job(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def _job(environment: Mapping[str, str]) -> tuple[str, list[int | None]]:
-    """Return the scheduler's name, and index, first, last and step of this array job, or None."""
+    """Return scheduler ("" if none) and [index, first, last, step] of this array job, or Nones."""
     for scheduler, names in _VARIABLES.items():
         found = [environment.get(name, "") for name in names]
         # In jobs that are not arrays, SGE sets "undefined" and LSF sets 0.

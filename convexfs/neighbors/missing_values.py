@@ -363,10 +363,7 @@ def _shares_of_others(x: np.ndarray, seen: np.ndarray, groups: np.ndarray) -> np
 
 
 def as_if_all_seen(d: np.ndarray, seen: np.ndarray, all_seen: float) -> np.ndarray:
-    """Scale distances from observed to total weight; pairs with nothing observed are farthest.
-
-    Nothing observed counts as farthest.
-    """
+    """Scale distances from observed to total weight; pairs with none observed get the largest."""
     with np.errstate(invalid="ignore", divide="ignore"):
         whole = np.where(seen > 0, d / seen, np.nan)
     farthest = np.nanmax(whole) if np.isfinite(whole).any() else 0.0

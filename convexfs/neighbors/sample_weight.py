@@ -123,7 +123,7 @@ def _shares(n_neighbors: float | str) -> bool:
 
 
 def _miss_shares(totals: np.ndarray, miss: str) -> np.ndarray:
-    """Return each class's fraction among the misses, one row per class of the sample."""
+    """Return weights of miss classes, a row per own class: by totals, or equal if "uniform"."""
     weight = np.broadcast_to(totals > 0 if miss == "uniform" else totals, (len(totals),) * 2)
     weight = np.where(np.eye(len(totals), dtype=bool), 0.0, weight)
     return weight / np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)

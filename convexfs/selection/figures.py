@@ -1,5 +1,6 @@
 """The figures of a selection; features and samples are labelled by name."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -266,12 +267,11 @@ def short(name: str) -> str:
 
 def apart(names: Sequence[str]) -> list[str]:
     """Return the names with numbers appended to repeated ones, so that all are distinct."""
-    seen: dict[str, int] = {}
-    told = []
+    taken: dict[str, None] = {}
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        told.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return told
+        numbered = (f"{name} ({k})" for k in itertools.count(2))
+        taken[next(each for each in itertools.chain([name], numbered) if each not in taken)] = None
+    return list(taken)
 
 
 def _heaviest(selection: Selection) -> np.ndarray:

@@ -133,6 +133,7 @@ def test_names_are_short_and_apart_beside_figures():
     assert short("  ") == "(no name)"
     assert len(short("x" * 100)) == 28
     assert apart(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
+    assert apart(["a", "a", "a (2)"]) == ["a", "a (2)", "a (2) (2)"]
 
 
 def test_names_that_only_differ_in_their_ends_stay_apart(tmp_path):

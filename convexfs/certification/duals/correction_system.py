@@ -35,7 +35,7 @@ ITERATED = 100
 #: Ill-conditioned systems with at most this many rows and columns are solved by least squares,
 #: larger ones by normal equations.
 LARGEST_DENSE = 1500
-#: Systems with more columns are solved by LSQR, and prove nothing.
+#: Systems with more columns are solved by LSQR, and no dual bound of a correction is proven.
 LARGEST_NORMAL = 1500
 #: A's columns are stored densely if rows times columns are at most this many (first), or this many
 #: if semidefinite cones fill them (second).

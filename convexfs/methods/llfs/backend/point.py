@@ -231,7 +231,7 @@ class PointUtilities:
         return [*([] if own is None else [own]), self.towards(f, goal, eps)]
 
     def price(self, place: Place, slope: np.ndarray, eps: float) -> Price:
-        """Bound the gain in `slope`'f of a step from `place`, with U2 replaced by its tangent.
+        """Bound the decrease of `slope`'f by a step from `place`, with U2 replaced by its tangent.
 
         Return also U2's multiplier and the reduced costs.
         """

@@ -102,7 +102,7 @@ class State:
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Return the indices of features with weight, and of the most violated ones without."""
+        """Return one sorted index array: features with weight, and the most violated without."""
         used, bar = np.flatnonzero(self.w), self.level
         if isinstance(self.objective, Constrained):
             bar = self.w @ self.scores / self.w.sum()

@@ -139,11 +139,10 @@ def least_seconds(form: StandardForm) -> float:
     Clarabel looks at the clock between iterations only. In each it factors a matrix with a dense
     block for every semidefinite cone, of as many rows as the cone has rows with entries.
     """
-    filled = (np.diff(sp.csr_array(form.A).indptr) > 0) | (form.b != 0)
     operations = 0.0
     for block in form.blocks:
         if isinstance(block.cone, Semidefinite):
-            sides = filled[block.rows].reshape(block.count, block.cone.size).sum(axis=1)
+            sides = block.of(~form.constant | (form.b != 0)).sum(axis=1)
             operations += float(np.sum(sides.astype(float) ** 3)) / 3
     return FEWEST_ITERATIONS * operations / FASTEST
 

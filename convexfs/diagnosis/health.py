@@ -98,7 +98,7 @@ def _extreme(names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _big_m(names: Names) -> Iterator[tuple[str, str]]:
-    """Yield (row name, sentence) of rows with a big M: what is enough if that is below half of it.
+    """Yield (row name, sentence) for big M rows where less than half of M is enough.
 
     If no M can be computed, advise to bound the other variables.
     """

@@ -50,8 +50,10 @@ class BoxProgram:
         """Solve with these c, G, h and, if there is curvature, R and r; errors are a status."""
         try:
             found, x = self._call(_arrays(values), self.total, options)
-        # Solvers raise TypeError, ValueError and their own classes.
-        except Exception as failure:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        # Solvers raise many classes; panics of those in Rust do not derive from Exception.
+        except BaseException as failure:
             return Answer(ERROR, {}, f"{type(failure).__name__}: {failure}")
         status = self._statuses.get(found, cvxpy_settings.SOLVER_ERROR)
         f = np.asarray(x)

@@ -96,8 +96,10 @@ class CompiledProblem:
             solver = self._chain.solver
             raw = solver.solve_via_data(data, memory is not None, False, dict(options), memory)
             answer = solver.invert(raw, self._inverse[-1])
-        # Solvers raise TypeError, ValueError, SolverError and their own classes.
-        except Exception as failure:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        # Solvers raise many classes; panics of those in Rust do not derive from Exception.
+        except BaseException as failure:
             return Answer(ERROR, {}, f"{type(failure).__name__}: {failure}")
         return Answer(answer.status, self._primal(answer))
 

@@ -149,7 +149,7 @@ class LogLines(io.TextIOBase):
 
 
 class _LogBytes(io.RawIOBase):
-    """Byte stream ``buffer`` of LogLines: what is written to it is logged as text."""
+    """Byte stream ``buffer`` of LogLines, which logs all bytes written to it as text."""
 
     def __init__(self, lines: LogLines):
         self._lines = lines

@@ -313,7 +313,7 @@ def exact_positive_root(
         along -= np.outer(normal, normal @ along)
         along -= np.outer(along @ normal, normal)
     values, vectors = np.linalg.eigh(along)
-    # What is left of a direction that the constraints fix is rounding.
+    # Directions that the constraints fix have only rounding errors left as curvature.
     kept = values > FLAT * np.abs(hessian).max()
     scaled = vectors[:, kept] * np.sqrt(values[kept])
     cross = (vectors[:, kept] / np.sqrt(values[kept])).T @ hessian[:k, k:]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 from convexfs import solve
 from convexfs.methods import FORMULATIONS
@@ -227,6 +227,24 @@ def test_the_linear_form_meets_its_dual_bound(seed, beta):
 def test_a_level_out_of_reach_is_lowered_to_the_most_there_is():
     c, d = np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0])
     np.testing.assert_allclose(priced_minimum(c, d, 100.0, 2).f, [1, 0, 1])
+
+
+@given(seeds, st.integers(1, 5), st.booleans())
+def test_priced_minimum_is_the_optimum_of_the_linear_program(seed, alpha, ties):
+    rng = np.random.default_rng(seed)
+    c, d = rng.normal(size=(2, 6))
+    if ties:
+        c, d = np.round(c), np.round(d)
+    level = rng.uniform(-2.0, 3.0)
+    rows = np.array([-d, np.ones(6), -np.ones(6)])
+    reached = linprog(-d, rows[1:], [alpha, -1.0], bounds=(0, 1))
+    level = min(level, -reached.fun)
+    best = linprog(c, rows, [1e-12 - level, alpha, -1.0], bounds=(0, 1))
+    found = priced_minimum(c, d, level, alpha)
+    assert found.bound == pytest.approx(best.fun, abs=1e-7)
+    assert c @ found.f == pytest.approx(best.fun, abs=1e-7)
+    assert d @ found.f >= level - 1e-9
+    assert dual_value(c, d, level, alpha, found.mu) == pytest.approx(found.bound, abs=1e-9)
 
 
 def native_step(beta, step):

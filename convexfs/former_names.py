@@ -137,7 +137,7 @@ methods.llfs.spheres methods.llfs.hyperspheres
 methods.llfs.stages methods.llfs.stage_problems
 methods.llfs.stated methods.llfs.backend.custom
 methods.llfs.stored methods.llfs.from_run
-methods.lmba.kinks methods.lmba.active_hinges
+methods.lmba.kinks methods.lmba.optimal_face
 methods.logo.backend_steps methods.logo.changed_step
 methods.logo.certified methods.logo.fixed_points.candidate_features
 methods.logo.classification methods.logo.estimator

@@ -182,7 +182,7 @@ def lmba_loss(
 
 def evaluation(weights: np.ndarray, values: Mapping[str, Any], hyper: Mapping[str, Any]) -> float:
     """Return Lmba's loss e(w) from the data of its problem."""
-    return program_of(**values, c=hyper["c"], simplex=False).value(weights**2)[0]
+    return program_of(**values, c=hyper["c"], simplex=False).value(weights**2)
 
 
 def _descended(

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.lmba.active_hinges import polish
-from convexfs.methods.lmba.newton import Program
-from convexfs.methods.lmba.working_set import minimise_wide
-from convexfs.neighbors.triplets import pair_sums
+from convexfs.methods.lmba.program import Program, Triplets
+from convexfs.methods.lmba.working_set import minimise_by_working_sets
+from convexfs.neighbors.triplets import target_sum
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 TOL = 1e-10
 _MOST_STEPS = 2000
-#: Rounding error of the loss, as a fraction of the sum of its terms; smaller gaps count as 0.
-_ROUNDING = 1e-13
+#: Number of hinges taken as nearly 0: the first, plus the second per feature in use; and those
+#: below this fraction of a typical hinge.
+_NEAR_0, _NEAR_0_PER_FEATURE, _TIED = 200, 3, 1e-7
 Numbers = Mapping[str, Any]
 
 
@@ -65,12 +65,7 @@ def least_useful_c(values: Numbers) -> float:
     hinge counts, and no feature may pay to rise.
     """
     program = program_of(**values, c=1.0, simplex=False)
-    n, targets = len(program.X), program.targets
-    others = np.not_equal.outer(program.codes, program.codes)
-    i, rank = np.nonzero(targets >= 0)
-    C = np.bincount(i, minlength=n)[:, None] * others.astype(float)
-    np.subtract.at(C, (i, targets[i, rank]), others.sum(axis=1)[i].astype(float))
-    gain = pair_sums(program.X, C)
+    gain = -program.share_sums(np.ones(len(program.triplets.goal)))
     paying = gain > 0
     return float(np.min(program.linear[paying] / gain[paying], initial=np.inf))
 
@@ -88,16 +83,17 @@ def program_of(
     X = np.asarray(X, dtype=np.float64)
     centred = np.ascontiguousarray(X - X.mean(axis=0))
     total = float(X.shape[1]) if simplex else None
-    return Program(centred, codes, targets, theta, float(c), total)
+    linear = target_sum(centred, targets)
+    return Program(centred, theta, Triplets.of(codes, targets), linear, float(c), total)
 
 
 def _solve(program: Program) -> Solution:
     start = time.perf_counter()
     program, unit = _in_units(program)
-    answer = minimise_wide(program, TOL, _MOST_STEPS)
+    answer = minimise_by_working_sets(program, TOL, _MOST_STEPS)
     apart = answer.value - answer.bound
     return Solution(
-        status=OPTIMAL if apart <= max(TOL * abs(answer.value), _rounding(program)) else INACCURATE,
+        status=OPTIMAL if apart <= max(TOL * abs(answer.value), program.rounding) else INACCURATE,
         solver=NATIVE,
         primal={"u": answer.u},
         objective=answer.value * unit**2,
@@ -110,11 +106,24 @@ def _solve(program: Program) -> Solution:
 def _gap(values: Numbers, hyper: Numbers, primal: Numbers, *, simplex: bool) -> float:
     u = np.asarray(primal["u"], dtype=np.float64)
     program, unit = _in_units(program_of(**values, c=hyper.get("c", 1.0), simplex=simplex))
-    polished = polish(program, u)
-    bound = program.bound(u, 0.0) if polished is None else polished.bound
-    apart = program.value(u)[0] - bound
+    apart = program.value(u) - program.bound(_shares_at(program, u))
     # If the loss is 0, only rounding errors of its terms remain.
-    return 0.0 if abs(apart) <= _rounding(program) else apart * unit**2
+    return 0.0 if abs(apart) <= program.rounding else apart * unit**2
+
+
+def _shares_at(program: Program, u: np.ndarray) -> np.ndarray:
+    """Return shares that prove a bound near the loss at u, if u is optimal.
+
+    Hinges that are clearly positive or negative have the share 1 or 0; those of the others solve
+    a small program.
+    """
+    hinge = program.hinges(u)
+    size, share = np.abs(hinge), (hinge > 0).astype(float)
+    usual = min(_NEAR_0 + _NEAR_0_PER_FEATURE * np.count_nonzero(u), len(size) - 1)
+    reach = max(np.partition(size, usual)[usual], _TIED * program.typical_hinge())
+    near = np.flatnonzero(size <= reach)
+    share[near] = minimise_by_working_sets(program.over(near, share), TOL, _MOST_STEPS).share
+    return share
 
 
 def _in_units(program: Program) -> tuple[Program, float]:
@@ -124,13 +133,10 @@ def _in_units(program: Program) -> tuple[Program, float]:
     """
     largest = np.abs(program.X).max()
     unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
-    return replace(program, X=program.X / unit, theta=program.theta / unit**2), unit
-
-
-def _rounding(program: Program) -> float:
-    """Return the rounding error of the loss, a fraction of the sum of its terms."""
-    n = len(program.X)
-    own = np.bincount(program.codes)[program.codes]
-    triplets = float((program.targets >= 0).sum(axis=1) @ (n - own))
-    terms = program.linear.sum() + program.c * triplets * program.typical_hinge()
-    return _ROUNDING * float(terms)
+    in_units = replace(
+        program,
+        X=program.X / unit,
+        theta=program.theta / unit**2,
+        linear=program.linear / unit**2,
+    )
+    return in_units, unit

@@ -1,50 +1,94 @@
-"""Solve Lmba's linear program on wide data by a working set of features.
+"""Solve Lmba's linear program by a working set of features and of triplets.
 
-Most weights are 0. Newton's method solves the program of a working set. The last small program then
-evaluates all features (:mod:`convexfs.methods.lmba.active_hinges`), and proves a bound for all of
-them. Features that would lower the loss enter, until value and bound agree.
+Most weights are 0, and most hinges are clearly positive or negative. The program of the other ones
+is solved, roughly at first. Its shares prove a bound for all features and triplets. The features
+that would lower the loss enter, and the hinges that changed sign, until value and bound agree.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
-from convexfs.methods.lmba.active_hinges import polish
-from convexfs.methods.lmba.newton import Answer, Program, minimise
-from convexfs.neighbors.triplets import pair_distances
+from convexfs.methods.lmba.interior_point import Answer, InteriorPoint, minimise
+from convexfs.methods.lmba.program import Program
 
-#: Number of features of the first working set; programs with at most as many need none.
-FEW = 150
+#: Numbers of features and of triplets of the first working set, if there are more.
+FEW, FEW_TRIPLETS = 500, 20_000
+#: Hinges below this fraction of a typical one may change sign: they are in the first working set.
+_UNDECIDED = 0.05
 _MOST_ROUNDS = 100
+#: A working set is solved to this fraction of the gap over all features.
+_ROUGHLY = 0.01
+#: A feature whose reduced cost is smaller, relative to the largest slope, does not enter.
+_PAYS = 1e-13
 
 
-def minimise_wide(program: Program, tol: float, max_steps: int) -> Answer:
-    """Minimise F as :func:`minimise` does, on wide data by a growing working set of features."""
-    n_features = program.X.shape[1]
-    if n_features <= FEW:
+def minimise_by_working_sets(program: Program, tol: float, max_steps: int) -> Answer:
+    """Minimise F to a relative gap `tol`, by growing working sets where the program is large."""
+    n_features, n_triplets = program.X.shape[1], len(program.triplets.goal)
+    corner = _best_corner(program)
+    if corner is not None and corner.gap <= tol:
+        return corner
+    if n_features <= FEW and n_triplets <= FEW_TRIPLETS:
         return minimise(program, tol, max_steps)
-    features = _first(program)
-    best = Answer(np.zeros(n_features), np.inf, -np.inf, 0)
+    u = program.equal_weights()
+    hinge = program.hinges(u)
+    share = (hinge > 0).astype(float)
+    features = _steepest(program, share)
+    near = np.argsort(np.abs(hinge), kind="stable")
+    n_near = np.count_nonzero(np.abs(hinge) <= _UNDECIDED * program.typical_hinge())
+    used = np.zeros(n_triplets, dtype=bool)
+    used[near[: max(FEW_TRIPLETS, n_near)]] = True
+    best, path = Answer(u, np.inf, -np.inf, share, 0), None
     for _ in range(_MOST_ROUNDS):
-        answer = minimise(program.on(features), tol, max_steps - best.steps)
+        hinges = np.flatnonzero(used)
+        if path is None:
+            path = InteriorPoint(program.over(hinges, share).on(features))
+        rough = max(tol, _ROUGHLY * min(best.gap, 1.0))
+        before = path.steps
+        answer = path.run(rough, max_steps - best.steps + before)
         u = np.zeros(n_features)
         u[features] = answer.u
-        # The bound so far holds for the working set only; this one holds for all features.
-        bound = program.bound(u, 0.0)
-        best = best.with_point(u, answer.value, bound, best.steps + answer.steps)
-        polished = polish(program, u)
-        if polished is None:
+        share[hinges] = answer.share
+        slope = program.linear + program.share_sums(share)
+        best = best.with_point(u, program.value(u))
+        best = best.with_shares(share.copy(), program.bound(share, slope))
+        best = replace(best, steps=best.steps + path.steps - before)
+        if best.gap <= tol or best.steps >= max_steps:
             return best
-        value = program.value(polished.u)[0]
-        best = best.with_point(polished.u, value, polished.bound, best.steps)
-        wider = np.union1d(features, polished.features)
-        if best.gap <= tol or best.steps >= max_steps or len(wider) == len(features):
+        hinge = program.hinges(u)
+        changed = ~used & ((hinge > 0) != (share > 0.5))
+        paying = _paying(program, slope, features)
+        if len(paying) or changed.any():
+            path = None
+        elif rough == tol:
             return best
-        features = wider
+        features = np.union1d(features, paying[: len(features)])
+        used |= changed
     return best
 
 
-def _first(program: Program) -> np.ndarray:
-    """Return indices of the 150 features along which the loss falls most at equal weights."""
-    n_features = program.X.shape[1]
-    equal = np.full(n_features, 0.5 if program.total is None else program.total / n_features)
-    _, v, _, _ = program.proof(pair_distances(program.X, equal), program.typical_hinge())
+def _best_corner(program: Program) -> Answer | None:
+    """Return the box's better corner of all weights 0 or all 1, which often solves it."""
+    if program.total is not None:
+        return None
+    answers = []
+    for u in (np.zeros(program.X.shape[1]), np.ones(program.X.shape[1])):
+        share = (program.hinges(u) > 0).astype(float)
+        answers.append(Answer(u, program.value(u), program.bound(share), share, 0))
+    return min(answers, key=lambda each: each.gap)
+
+
+def _paying(program: Program, slope: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """Return indices of features outside `features` that would lower the loss, steepest first."""
+    level = 0.0 if program.total is None else slope[features].min()
+    worth = slope < level - _PAYS * np.abs(slope).max(initial=0.0)
+    worth[features] = False
+    paying = np.flatnonzero(worth)
+    return paying[np.argsort(slope[paying], kind="stable")]
+
+
+def _steepest(program: Program, share: np.ndarray) -> np.ndarray:
+    """Return indices of the features along which the loss falls most."""
+    v = program.linear + program.share_sums(share)
     return np.sort(np.argsort(v, kind="stable")[:FEW])

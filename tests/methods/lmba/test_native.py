@@ -6,8 +6,11 @@ from scipy.optimize import linprog
 
 from convexfs import FORMULATIONS, load
 from convexfs.methods.base.solve_step import solve_step
-from convexfs.methods.lmba.active_hinges import polish
+from convexfs.methods.lmba import program as programs
+from convexfs.methods.lmba import working_set
+from convexfs.methods.lmba.interior_point import _factor, minimise
 from convexfs.methods.lmba.native import (
+    _shares_at,
     least_useful_c,
     lmba_box_gap,
     lmba_simplex,
@@ -15,14 +18,7 @@ from convexfs.methods.lmba.native import (
     program_of,
 )
 from convexfs.methods.lmba.native import lmba_box as lmba
-from convexfs.methods.lmba.newton import (
-    Answer,
-    _add_outer_products,
-    _polished,
-    _solve_scaled,
-    minimise,
-)
-from convexfs.methods.lmba.working_set import FEW, minimise_wide
+from convexfs.methods.lmba.working_set import minimise_by_working_sets
 from tests.typed import known
 
 lmba_problem = FORMULATIONS["lmba-simplex"].numbers
@@ -92,26 +88,29 @@ def test_the_loss_is_the_sum_over_triplets(form):
 
     near = sum(d(i, j) for i in range(len(X)) for j in targets[i] if j >= 0)
     far = sum(max(values["theta"][i] + d(i, j) - d(i, p), 0.0) for i, j, p in triplets(values))
-    value, slope = program.value(u)
+    value = program.value(u)
+    slope = program.linear + program.share_sums((program.hinges(u) > 0).astype(float))
     assert value == pytest.approx(near + 0.7 * far)
     step = 1e-7
     for f in range(4):
-        moved = program.value(u + step * (np.arange(4) == f))[0]
+        moved = program.value(u + step * (np.arange(4) == f))
         assert (moved - value) / step == pytest.approx(slope[f], rel=1e-4, abs=1e-4)
 
 
 @forms
 def test_every_bound_is_a_bound(form):
-    """Whatever u and width the shares are made from."""
+    """Whatever shares it is made from."""
     data = load("iris").scaled()
     values, _ = lmba_problem(data.X[::3], data.y[::3])
     program = program_of(**values, c=1.0, simplex=form == "simplex")
     least = minimise(program, 1e-10, 1000).value
     rng = np.random.default_rng(0)
-    weights = rng.dirichlet(np.ones(4), 4) * 4
-    for u, width in zip(weights, (0.0, 1e-3, 1.0, 100.0), strict=True):
-        assert program.bound(u, width) <= least + 1e-9 * least
-    assert known(polish(program, weights[-1])).bound <= least + 1e-9 * least
+    hinge = program.hinges(program.equal_weights())
+    for width in (1e-6, 1e-3, 1.0, 100.0):
+        share = np.clip(hinge / width + rng.normal(size=len(hinge)), 0.0, 1.0)
+        assert program.bound(share) <= least + 1e-9 * least
+    near = rng.dirichlet(np.ones(4)) * (4 if form == "simplex" else 1)
+    assert program.bound(_shares_at(program, near)) <= least + 1e-9 * least
 
 
 @pytest.mark.parametrize("n", [100])
@@ -165,62 +164,83 @@ def test_more_hinges_at_0_than_usual_are_certified_at_any_scale(scale, seed):
     values, hyper = lmba_problem(flags, np.arange(30) % 2, c=1e6)
     solution, certificate = solve_step(FORMULATIONS["lmba-box"], values, hyper)
     assert solution.objective == pytest.approx(
-        program_of(**values, c=1e6, simplex=False).value(solution.primal["u"])[0]
+        program_of(**values, c=1e6, simplex=False).value(solution.primal["u"])
     )
     assert certificate.ok
 
 
-def test_no_curvature_left_is_not_divided_by():
-    with pytest.raises(np.linalg.LinAlgError):
-        _solve_scaled(np.diag([1.0, 0.0]), np.ones(2))
+def test_equations_that_are_not_definite_get_a_ridge_or_raise():
+    factor, _ = _factor(np.ones((2, 2)))
+    assert np.all(np.isfinite(factor))
+    for H in (np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[np.nan]])):
+        with pytest.raises(np.linalg.LinAlgError):
+            _factor(H)
 
 
 @forms
-def test_a_working_set_finds_what_all_features_at_once_do(form):
-    values, hyper = lmba_problem(*sample(1, n=24, j=FEW + 60))
+def test_working_sets_find_what_the_whole_program_does(form, monkeypatch):
+    values, hyper = lmba_problem(*sample(1, n=24, j=60))
     program = program_of(**values, c=hyper["c"], simplex=form == "simplex")
-    wide, whole = minimise_wide(program, 1e-10, 2000), minimise(program, 1e-10, 2000)
-    assert wide.gap <= 1e-10
-    assert wide.value == pytest.approx(whole.value, rel=1e-9)
-    assert abs(FORMS[form][1](values, hyper, {"u": wide.u})) <= 1e-9 * wide.value
+    whole = minimise(program, 1e-10, 2000)
+    monkeypatch.setattr(working_set, "FEW", 8)
+    monkeypatch.setattr(working_set, "FEW_TRIPLETS", 40)
+    monkeypatch.setattr(working_set, "_UNDECIDED", 0.0)
+    small = minimise_by_working_sets(program, 1e-10, 2000)
+    assert small.gap <= 1e-10
+    assert small.value == pytest.approx(whole.value, rel=1e-9)
+    assert program.bound(small.share) == pytest.approx(small.bound, rel=1e-12)
+    assert abs(FORMS[form][1](values, hyper, {"u": small.u})) <= 1e-9 * small.value
 
 
 @forms
-def test_pricing_brings_in_every_feature_that_pays(form, monkeypatch):
-    values, hyper = lmba_problem(*sample(4, n=24, j=60))
+def test_a_step_limit_leaves_a_bound_below_and_a_value_above(form):
+    values, hyper = lmba_problem(*sample(1, n=24, j=20))
     program = program_of(**values, c=hyper["c"], simplex=form == "simplex")
-    start = np.eye(60)[-1] * (program.total or 1.0)
-    bounds, sizes = [], []
-    for at_first in (0, 60):
-        monkeypatch.setattr("convexfs.methods.lmba.active_hinges._FEATURES", at_first)
-        polished = polish(program, start)
-        assert polished is not None
-        bounds.append(polished.bound)
-        sizes.append(len(polished.features))
-    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
-    assert 1 < sizes[0] <= sizes[1] == 60
+    best = minimise(program, 1e-10, 2000).value
+    for steps in (1, 5, 8):
+        answer = minimise_by_working_sets(program, 1e-10, steps)
+        assert answer.steps <= steps
+        assert answer.bound <= best * (1 + 1e-9)
+        assert answer.value >= best * (1 - 1e-9)
 
 
-def test_a_rough_answer_is_improved_by_the_program_over_hinges_near_0():
+@forms
+def test_weights_out_of_use_are_exactly_0(form):
+    values, _ = lmba_problem(*sample(4, n=24, j=30))
+    u = FORMS[form][0](**values).primal["u"]
+    assert np.count_nonzero(u) < 30
+    assert u[u > 0].min() > 1e-6
+
+
+def test_the_gap_of_rough_weights_is_what_they_lose():
     values, hyper = lmba_problem(*sample(4, n=24, j=10))
-    program = program_of(**values, c=hyper["c"], simplex=False)
-    near = 1.001 * minimise(program, 1e-10, 1000).u
-    rough = Answer(near, program.value(near)[0], 0.0, 1)
-    better = _polished(program, rough)
-    assert better.value < rough.value
-    assert better.gap < 0.1 * rough.gap
+    solution = lmba(**values, c=1.0)
+    rough = {"u": 0.999 * solution.primal["u"]}
+    program = program_of(**values, c=1.0, simplex=False)
+    lost = program.value(rough["u"]) - known(solution.objective)
+    assert lost > 0
+    assert lost <= lmba_box_gap(values, hyper, rough) * (1 + 1e-9) <= 2 * lost
 
 
-def test_curvature_is_the_sum_over_triplets():
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_curvature_and_slopes_are_sums_over_triplets(few, monkeypatch):
+    monkeypatch.setattr(programs, "_FEW_ENTRIES", few)
+    values, _ = lmba_problem(*sample(3))
+    program = program_of(**values, c=0.7, simplex=True)
+    X = program.X
+    i, j, p = triplets(values).T
+    rows = (X[i] - X[j]) ** 2 - (X[i] - X[p]) ** 2
     rng = np.random.default_rng(0)
-    X, targets, rows = rng.normal(size=(6, 3)), np.array([1, 2, -1]), rng.random((3, 6))
-    rows[:, [0, 3]] = 0.0
-    rows[2] = 0.0
-    H = np.eye(3)
-    _add_outer_products(H, X, 0, targets, rows)
-    expected = np.eye(3)
-    for j, target in enumerate(targets[:2]):
-        for p in range(6):
-            apart = (X[target] - X[0]) ** 2 - (X[p] - X[0]) ** 2
-            expected += rows[j, p] * np.outer(apart, apart)
-    assert pytest.approx(expected) == H
+    weights, u = rng.random(len(i)), rng.normal(size=4)
+    assert (program.rows is None) == (few == 0)
+    np.testing.assert_allclose(program.curvature(weights), (rows.T * weights) @ rows)
+    np.testing.assert_allclose(program.share_sums(weights), 0.7 * weights @ rows)
+    np.testing.assert_allclose(program.changes(u), rows @ u, atol=1e-12)
+    part = rng.choice(len(i), len(i) // 2, replace=False)
+    small = program.over(part, weights)
+    # With fixed shares the loss is linear in their hinges.
+    fixed = np.setdiff1d(np.arange(len(i)), part)
+    expected = weights[fixed] @ program.hinges(u)[fixed]
+    expected += np.maximum(program.hinges(u)[part], 0.0).sum()
+    assert small.value(u) == pytest.approx(program.linear @ u + 0.7 * expected)
+    assert small.bound(weights[part]) == pytest.approx(program.bound(weights))

@@ -1,0 +1,294 @@
+r"""Lmba's linear program by a primal-dual interior-point method, with a certified gap.
+
+With a loss :math:`\xi_t \ge 0` and a slack :math:`s_t = \xi_t - h_t(u) \ge 0` per triplet, the
+optimum has :math:`\pi_t s_t = 0` and :math:`(1 - \pi_t) \xi_t = 0` for shares
+:math:`0 \le \pi \le 1`, and :math:`A + c \sum_t \pi_t r_t = \lambda 1 + l - m` with multipliers
+l of ``u >= 0`` and m of the upper bound. Mehrotra's predictor and corrector follow these products
+to 0. Triplets are eliminated from the equations of a step: as many remain as there are features.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from convexfs.methods.lmba.optimal_face import Face, nearest_point, nearest_shares
+from convexfs.methods.lmba.program import Program
+
+log = logging.getLogger(__name__)
+
+#: Largest step, as a fraction of the distance to the boundary.
+_FRACTION = 0.995
+#: Products start at this fraction of a typical hinge.
+_START = 0.03
+#: Multiples of the identity that are added to the scaled equations if they are not definite.
+_RIDGES = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)
+#: Below this relative gap, the hinges and weights that are 0 at the optimum are looked for.
+_NEARLY = 1e-4
+#: Steps after the gap is closed, in which weights that are exactly 0 may be found.
+_STEPS_AFTER = 5
+#: Steps shorter than this, twice in a row, end the search.
+_STUCK = 1e-8
+#: Parts of a point that stay positive, and move by the same step.
+_PRIMAL, _DUAL = ("u", "room", "loss", "slack"), ("share", "rest", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The best weights found, the best bound proven with its shares, and the number of steps."""
+
+    u: np.ndarray
+    value: float
+    bound: float
+    share: np.ndarray
+    steps: int
+
+    @property
+    def gap(self) -> float:
+        """Return the duality gap relative to the value; infinite at first."""
+        if not np.isfinite(self.value - self.bound):
+            return np.inf
+        return (self.value - self.bound) / max(abs(self.value), np.finfo(float).tiny)
+
+    def with_point(self, u: np.ndarray, value: float) -> "Answer":
+        """Return an answer with the better of these weights and its own."""
+        if value >= self.value:
+            return self
+        return replace(self, u=u, value=value)
+
+    def with_shares(self, share: np.ndarray, bound: float) -> "Answer":
+        """Return an answer with the better of the bound of these shares and its own."""
+        if bound <= self.bound:
+            return self
+        return replace(self, share=share, bound=bound)
+
+
+@dataclass
+class _Point:
+    """Weights, losses and slacks of triplets; shares and what they lack to 1; multipliers.
+
+    Also a direction between such points. All but `level` (lambda) stay positive.
+    """
+
+    u: np.ndarray
+    room: np.ndarray
+    loss: np.ndarray
+    slack: np.ndarray
+    share: np.ndarray
+    rest: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    level: float
+
+    def products(self, other: "_Point") -> tuple[np.ndarray, ...]:
+        """Return the four products of primal parts of this with dual parts of the other."""
+        return (
+            self.slack * other.share,
+            self.loss * other.rest,
+            self.u * other.lower,
+            self.room * other.upper,
+        )
+
+    def moved(self, by: "_Point", primal: float, dual: float) -> "_Point":
+        """Return this point moved by steps of these lengths along a direction."""
+        parts = {name: getattr(self, name) + primal * getattr(by, name) for name in _PRIMAL}
+        parts |= {
+            name: getattr(self, name) + dual * getattr(by, name) for name in (*_DUAL, "level")
+        }
+        return _Point(**parts)
+
+    def longest(self, by: "_Point") -> tuple[float, float]:
+        """Return the longest primal and dual steps along a direction that keep all parts >= 0."""
+        primal = [
+            (self.u, by.u),
+            (self.room, by.room),
+            (self.loss, by.loss),
+            (self.slack, by.slack),
+        ]
+        dual = [
+            (self.share, by.share),
+            (self.rest, by.rest),
+            (self.lower, by.lower),
+            (self.upper, by.upper),
+        ]
+        return min(_longest(*p) for p in primal), min(_longest(*p) for p in dual)
+
+
+def minimise(program: Program, tol: float, max_steps: int) -> Answer:
+    """Minimise F to a relative gap `tol`, or as far as the steps or rounding errors allow."""
+    return InteriorPoint(program).run(tol, max_steps)
+
+
+class InteriorPoint:
+    """The iterates of the method on one program, and the best answer so far."""
+
+    def __init__(self, program: Program):
+        self.program, self.c = program, program.c
+        self.steps = 0
+        u, width = program.equal_weights(), _START * program.typical_hinge()
+        #: All samples are equal: the loss is constant.
+        self.is_flat = width == 0.0
+        hinge = program.hinges(u)
+        # The products of every triplet are `width`.
+        root = np.hypot(hinge, 2.0 * width)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            loss = width + 0.5 * np.where(hinge >= 0, hinge + root, 4 * width**2 / (root - hinge))
+            slack = width + 0.5 * np.where(hinge <= 0, root - hinge, 4 * width**2 / (root + hinge))
+            share, rest = width / slack, width / loss
+        v = program.linear + program.share_sums(share)
+        lower, upper, level = self._first_multipliers(v, u, width)
+        room = program.upper - u
+        self.point = _Point(u, room, loss, slack, share, rest, lower, upper, level)
+        self.answer = Answer(u, np.inf, -np.inf, share, 0)
+
+    def run(self, tol: float, max_steps: int) -> Answer:
+        """Take steps to a relative gap `tol`; weights are exactly 0 where that was found out."""
+        if self.is_flat:
+            value, share = self.program.value(self.point.u), np.zeros_like(self.point.share)
+            return Answer(self.point.u, value, value, share, 0)
+        short = after = 0
+        while after < _STEPS_AFTER and self.steps < max_steps and short < 2:
+            short = short + 1 if self.step() < _STUCK else 0
+            self.answer = answer = self._improved()
+            exact = self._on_face() if answer.gap <= _NEARLY else answer
+            log.info("step %d: loss %.6g, gap %.0e", self.steps, answer.value, answer.gap)
+            if exact.gap <= tol:
+                return exact
+            after += answer.gap <= tol
+            if answer.value - answer.bound <= self.program.rounding:
+                return answer
+        return self.answer
+
+    def _first_multipliers(
+        self, v: np.ndarray, u: np.ndarray, width: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return positive multipliers with ``v = level + lower - upper``."""
+        product = self.c * width / u.mean()
+        level = 0.0 if self.program.total is None else float(v.min())
+        rest = v - level
+        root = np.hypot(rest, 2.0 * product)
+        lower = product + 0.5 * (root + rest)
+        return lower, lower - rest, level
+
+    def _improved(self) -> Answer:
+        """Return the better of the best answer and of the point reached."""
+        at = self.point
+        # What a share lacks to 1 is kept by itself; shares above 1 by rounding prove nothing.
+        share = np.clip(at.share, 0.0, 1.0)
+        u = self._feasible(at.u)
+        better = self.answer.with_point(u, self.program.value(u))
+        better = better.with_shares(share, self.program.bound(share))
+        return replace(better, steps=self.steps)
+
+    def _on_face(self) -> Answer:
+        """Return the exact weights and shares that this point lies near, whatever their gap."""
+        face = self._face()
+        u = self._feasible(np.maximum(nearest_point(self.program, face), 0.0))
+        share = nearest_shares(self.program, face)
+        value, bound = self.program.value(u), self.program.bound(share)
+        return Answer(u, value, bound, share, self.steps)
+
+    def _face(self) -> Face:
+        """Return the weights and hinges whose multipliers tend to 0 more slowly than they."""
+        at, unit = self.point, self.program.typical_hinge()
+        slope = float(np.abs(self.program.linear).max(initial=0.0)) + self.c * unit
+        largest = at.u.max()
+        used, below = at.u * slope > at.lower * largest, at.room * slope > at.upper * largest
+        u = np.where(used, np.where(below, at.u, 1.0), 0.0)
+        hinges = np.flatnonzero((at.slack < unit * at.share) & (at.loss < unit * at.rest))
+        share = np.where(at.share > at.rest, 1.0, 0.0)
+        share[hinges] = at.share[hinges]
+        trust = np.minimum(at.share, at.rest)[hinges]
+        return Face(u, used & below, hinges, share, trust)
+
+    def _feasible(self, u: np.ndarray) -> np.ndarray:
+        if self.program.total is None:
+            return np.clip(u, 0.0, 1.0)
+        return u * (self.program.total / u.sum())
+
+    def step(self) -> float:
+        """Take a predictor-corrector step; return the longer of its primal and dual lengths."""
+        self.steps += 1
+        at = self.point
+        try:
+            equations = _Equations(self.program, at)
+        except np.linalg.LinAlgError:
+            return 0.0
+        ahead = equations.direction((0.0, 0.0, 0.0, 0.0))
+        primal, dual = (min(1.0, length) for length in at.longest(ahead))
+        gap, predicted = self._gap(at), self._gap(at.moved(ahead, primal, dual))
+        n_products = 2 * (len(at.share) + len(at.u))
+        width = max(predicted / gap, 0.0) ** 3 * gap / self.c / n_products
+        slack, loss, lower, upper = ahead.products(ahead)
+        aims = (width - slack, width - loss, self.c * width - lower, self.c * width - upper)
+        direction = equations.direction(aims)
+        primal, dual = (min(1.0, _FRACTION * length) for length in at.longest(direction))
+        self.point = at.moved(direction, primal, dual)
+        return max(primal, dual)
+
+    def _gap(self, point: _Point) -> float:
+        """Return the sum of all products: the gap of a feasible point."""
+        slack, loss, lower, upper = (float(each.sum()) for each in point.products(point))
+        return self.c * (slack + loss) + lower + upper
+
+
+class _Equations:
+    """The equations of a step at a point: their factor, and directions for given products."""
+
+    def __init__(self, program: Program, at: _Point):
+        self.program, self.at = program, at
+        self.weight = 1.0 / (at.loss / at.rest + at.slack / at.share)
+        H = program.c * program.curvature(self.weight)
+        H[np.diag_indices_from(H)] += at.lower / at.u + at.upper / at.room
+        self.scale = H.diagonal() ** -0.5
+        self.factor = _factor(H * np.outer(self.scale, self.scale))
+        self.ones = self._solve(np.ones(len(H)))
+
+    def _solve(self, right: np.ndarray) -> np.ndarray:
+        return self.scale * cho_solve(self.factor, self.scale * right)
+
+    def direction(self, aims: tuple) -> _Point:
+        """Return the direction in which the four products become `aims`, to first order."""
+        program, at = self.program, self.at
+        slack, loss, lower, upper = aims
+        # What slack and loss would change by if shares stayed.
+        still_slack, still_loss = slack / at.share - at.slack, loss / at.rest - at.loss
+        still_lower, still_upper = lower / at.u - at.lower, upper / at.room - at.upper
+        apart = still_slack - still_loss
+        v = program.linear + program.share_sums(at.share + self.weight * apart)
+        right = -(v - at.level - at.lower + at.upper) + still_lower - still_upper
+        du, dlevel = self._solve(right), 0.0
+        if program.total is not None:
+            dlevel = (program.total - at.u.sum() - du.sum()) / self.ones.sum()
+            du = du + dlevel * self.ones
+        dshare = self.weight * (program.changes(du) + apart)
+        return _Point(
+            u=du,
+            room=-du,
+            loss=still_loss + at.loss / at.rest * dshare,
+            slack=still_slack - at.slack / at.share * dshare,
+            share=dshare,
+            rest=-dshare,
+            lower=still_lower - at.lower / at.u * du,
+            upper=still_upper + at.upper / at.room * du,
+            level=float(dlevel),
+        )
+
+
+def _factor(H: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return the Cholesky factor of a matrix of unit diagonal, with a ridge if it needs one."""
+    if not np.all(np.isfinite(H)):
+        raise np.linalg.LinAlgError("the equations of a step are not finite")
+    for ridge in _RIDGES:
+        try:
+            return cho_factor(H + ridge * np.eye(len(H)))
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("the equations of a step are not definite")
+
+
+def _longest(value: np.ndarray, change: np.ndarray) -> float:
+    """Return the longest step along `change` that keeps `value` nonnegative."""
+    falling = change < 0
+    return float(np.min(-value[falling] / change[falling], initial=np.inf))

@@ -50,13 +50,21 @@ def largest_sum(d: np.ndarray, max_features: int) -> float:
     return float(d @ corner)
 
 
+#: Entries that differ by less than this fraction of the largest are equal up to rounding.
+_TIED = 1e-13
+
+
 @kernel
 def _priced_minimum(c, d, level, max_features):
     """Return f, mu and the dual bound."""
     n = c.size
     cheap, dear, corner, reduced = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    # Entries of d that are equal up to rounding are ordered by c.
+    largest_c = largest_d = 0.0
     for m in range(n):
-        reduced[m] = -d[m]
+        largest_c, largest_d = max(largest_c, abs(c[m])), max(largest_d, abs(d[m]))
+    for m in range(n):
+        reduced[m] = _TIED * largest_d * (c[m] / largest_c if largest_c > 0.0 else 0.0) - d[m]
     _write_corner(c, max_features, cheap)
     _write_corner(reduced, max_features, dear)
     c_cheap, d_cheap, c_dear, d_dear = _dot(c, cheap), _dot(d, cheap), _dot(c, dear), _dot(d, dear)

@@ -229,6 +229,14 @@ def test_a_level_out_of_reach_is_lowered_to_the_most_there_is():
     np.testing.assert_allclose(priced_minimum(c, d, 100.0, 2).f, [1, 0, 1])
 
 
+def test_of_entries_equal_up_to_rounding_the_cheaper_one_is_taken():
+    d = np.array([0.3, 0.1 + 0.2, 0.1])
+    assert d[1] > d[0]
+    priced = priced_minimum(np.array([0.0, 1.0, 0.0]), d, d[1], 1)
+    np.testing.assert_array_equal(priced.f, [1, 0, 0])
+    assert priced.bound == pytest.approx(0.0, abs=1e-12)
+
+
 @given(seeds, st.integers(1, 5), st.booleans())
 def test_priced_minimum_is_the_optimum_of_the_linear_program(seed, alpha, ties):
     rng = np.random.default_rng(seed)

@@ -96,6 +96,12 @@ def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
     return kernels.merge_lists(np.ascontiguousarray(index), np.ascontiguousarray(coefficient))
 
 
-def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
-    """Return a bound on the rounding error of each feature's margin; smaller margins count as 0."""
-    return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)
+def cancelled_sums(
+    X: Any, metric: str = "manhattan", spread: np.ndarray | None = None
+) -> np.ndarray:
+    """Return a bound on the rounding error of each feature's margin; smaller margins count as 0.
+
+    `spread` has the ranges of the features, if they are known.
+    """
+    spread = spreads(X) if spread is None else spread
+    return _ROUNDING * len(X) * spread ** (2 if metric == "sqeuclidean" else 1)

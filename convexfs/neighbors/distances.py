@@ -53,8 +53,8 @@ def add_later(
     for values in _by_feature(X):
 
         def add(rows: tuple[int, int], values: np.ndarray = values) -> None:
-            part = out[slice(*rows)]
-            distance_sums.add_tiles(values, values, rows[0], True, squared or None, part)
+            part, sums = out[slice(*rows)], np.empty((distance_sums.SIDE, distance_sums.SIDE))
+            distance_sums.add_tiles(values, values, rows[0], True, squared or None, sums, part)
 
         list(map(add, row_blocks(len(X))))
 
@@ -62,13 +62,13 @@ def add_later(
 def _by_feature(X: np.ndarray) -> Iterator[np.ndarray]:
     """Yield blocks of features as rows; each block overwrites the one before.
 
-    Rows of zeros follow until the last sweep is full.
+    Rows of zeros follow until the last sweep is full, and columns until the last vector is.
     """
-    buffer = np.empty((distance_sums.FEATURES, len(X)))
+    buffer = np.zeros((distance_sums.FEATURES, len(X) + -len(X) % distance_sums.DOUBLES))
     for first in range(0, X.shape[1], distance_sums.FEATURES):
         columns = X[:, first : first + distance_sums.FEATURES].T
         used = len(columns) + -len(columns) % distance_sums.SWEEP
-        buffer[: len(columns)] = columns
+        buffer[: len(columns), : len(X)] = columns
         buffer[len(columns) : used] = 0.0
         yield buffer[:used]
 
@@ -161,8 +161,9 @@ class _RoughRows:
 def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False) -> np.ndarray:
     """Return Manhattan or squared Euclidean distances of some rows from other rows."""
     out = np.zeros((len(some), len(rows)))
+    sums = np.empty((distance_sums.SIDE, distance_sums.SIDE))
     for values, others in zip(_by_feature(some), _by_feature(rows), strict=True):
-        distance_sums.add_tiles(values, others, 0, False, squared or None, out)
+        distance_sums.add_tiles(values, others, 0, False, squared or None, sums, out)
     return require_finite(out)
 
 
@@ -217,10 +218,11 @@ def _by_rough_distances(
     room = n_neighbors + _SPARE
     shape = (len(X), n_groups or 2, room + -room % rough_sums.LANES)
     best, index = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int32)
-    failed, search = np.zeros(len(X), dtype=bool), rough_sums.take_nearer
+    failed, exact = np.zeros(len(X), dtype=bool), np.empty(shape[2])
+    search = rough_sums.take_nearer
     for own in _search_panels(rough.between, search, codes, n_groups == 0, best, index, map):
         lists = best[own], index[own]
-        failed[own] = nearest.settle(X, own.start, n_neighbors, slack, relative, *lists)
+        nearest.settle(X, own.start, n_neighbors, slack, relative, *lists, exact, failed[own])
         if own.start == 0 and failed[own].mean() > _FAILED:
             return None
     found = index[:, :, :n_neighbors].astype(np.int64)

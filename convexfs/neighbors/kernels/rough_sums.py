@@ -3,21 +3,21 @@
 For any two numbers ``|a - b| = a + b - 2 min(a, b)``: two instructions a term instead of three.
 Samples are rows of a C-contiguous matrix in float32, whose width is a multiple of `LANES`. Sums
 are of vectors of `LANES` numbers, so that few roundings enter each. All loops release the GIL, and
-share one file with what they call because numba's cache does not notice an edit in another one.
+share one file because numba's cache does not notice an edit in another one.
 """
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
 
 from convexfs.kernels import INNER, compiled
+from convexfs.neighbors.kernels.vectors import (
+    LANES,
+    insert_among,
+    load,
+    plus_least,
+    sum_of,
+    zeros,
+)
 
-#: Numbers per vector: one register of AVX-512; other processors take several.
-LANES = 16
 #: Most features whose terms are summed before they are added to the total.
 FEATURES = 512
 #: Samples whose distances from as many others are summed at once.
@@ -25,107 +25,6 @@ GROUP = 4
 #: Samples that stay in the cache while others pass, and distances that are compared at once with
 #: the farthest neighbour.
 _SIDE, _FEW = 128, 32
-
-
-class Vector(types.Type):
-    """Type of `LANES` numbers in float32, which numba itself lacks."""
-
-
-_VECTOR = Vector(f"Vector({LANES})")
-_FLOATS, _INDICES = (ir.VectorType(kind, LANES) for kind in (ir.FloatType(), ir.IntType(32)))
-
-
-@register_model(Vector)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any):
-        super().__init__(manager, kind, _FLOATS)
-
-
-def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any, vector: Any) -> Any:
-    """Return a pointer to the vector from a place on of a C-contiguous array of numbers."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
-
-
-def _shuffled(builder: Any, one: Any, two: Any, lanes: list[int]) -> Any:
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
-    return builder.shuffle_vector(one, two, mask)
-
-
-def _filled(builder: Any, number: Any, vector: Any) -> Any:
-    single = builder.insert_element(
-        ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0)
-    )
-    return _shuffled(builder, single, single, [0] * LANES)
-
-
-def _loading(typing: Any, array: Any, place: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array, place = arguments
-        address = _address(context, builder, signature.args[0], array, place, _FLOATS)
-        return builder.load(address, align=4)
-
-    return _VECTOR(array, types.int64), generate
-
-
-def _nothing(typing: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(_FLOATS, [0.0] * LANES)
-
-    return _VECTOR(), generate
-
-
-def _adding_least(typing: Any, total: Any, one: Any, two: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        total, x, y = arguments
-        least = builder.select(builder.fcmp_ordered("<", x, y), x, y)
-        return builder.fadd(total, least)
-
-    return _VECTOR(_VECTOR, _VECTOR, _VECTOR), generate
-
-
-def _summing(typing: Any, vector: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (left,), width = arguments, LANES
-        while width > 1:
-            width //= 2
-            halves = [list(range(start, start + width)) for start in (0, width)]
-            left = builder.fadd(*(_shuffled(builder, left, left, half) for half in halves))
-        return builder.extract_element(left, ir.Constant(ir.IntType(32), 0))
-
-    return types.float32(_VECTOR), generate
-
-
-def _inserting(
-    typing: Any, near: Any, known: Any, at: Any, below: Any, number: Any, d: Any, i: Any
-) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        near, known, at, below, number, d, i = arguments
-        near = _address(context, builder, signature.args[0], near, at, _FLOATS)
-        known = _address(context, builder, signature.args[1], known, at, _INDICES)
-        old, old_numbers = builder.load(near, align=4), builder.load(known, align=4)
-        # The lanes of both moved up by one.
-        up = [LANES, *range(LANES - 1)]
-        moved = _shuffled(builder, old, _filled(builder, below, _FLOATS), up)
-        moved_numbers = _shuffled(builder, old_numbers, _filled(builder, number, _INDICES), up)
-        new, new_number = _filled(builder, d, _FLOATS), _filled(builder, i, _INDICES)
-        later = builder.fcmp_ordered(">", old, new)
-        farther = builder.fcmp_ordered(">", moved, new)
-        inserted = builder.select(farther, moved, new)
-        inserted_number = builder.select(farther, moved_numbers, new_number)
-        builder.store(builder.select(later, inserted, old), near, align=4)
-        builder.store(builder.select(later, inserted_number, old_numbers), known, align=4)
-        return context.get_dummy_value()
-
-    float32, int32, int64 = types.float32, types.int32, types.int64
-    return types.void(near, known, int64, float32, int32, float32, int32), generate
-
-
-_load: Any = intrinsic(_loading)
-_zeros: Any = intrinsic(_nothing)
-_plus_least: Any = intrinsic(_adding_least)
-_sum: Any = intrinsic(_summing)
-_insert_among: Any = intrinsic(_inserting)
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
@@ -160,26 +59,26 @@ def distances_between(some, rows, n_features, some_sums, row_sums, same, out, ac
                 # Process four rows against four, so that each loaded value serves four sums.
                 for c in range(max(start, a) if same else start, stop, GROUP):
                     y0, y1, y2, y3 = rows[c], rows[c + 1], rows[c + 2], rows[c + 3]
-                    s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = _zeros()
-                    s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = _zeros()
+                    s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zeros()
+                    s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zeros()
                     for j in range(first, last, LANES):
-                        u0, u1, u2, u3 = _load(x0, j), _load(x1, j), _load(x2, j), _load(x3, j)
-                        v = _load(y0, j)
-                        s00, s10 = _plus_least(s00, u0, v), _plus_least(s10, u1, v)
-                        s20, s30 = _plus_least(s20, u2, v), _plus_least(s30, u3, v)
-                        v = _load(y1, j)
-                        s01, s11 = _plus_least(s01, u0, v), _plus_least(s11, u1, v)
-                        s21, s31 = _plus_least(s21, u2, v), _plus_least(s31, u3, v)
-                        v = _load(y2, j)
-                        s02, s12 = _plus_least(s02, u0, v), _plus_least(s12, u1, v)
-                        s22, s32 = _plus_least(s22, u2, v), _plus_least(s32, u3, v)
-                        v = _load(y3, j)
-                        s03, s13 = _plus_least(s03, u0, v), _plus_least(s13, u1, v)
-                        s23, s33 = _plus_least(s23, u2, v), _plus_least(s33, u3, v)
-                    put_sums(out, a, c, first, _sum(s00), _sum(s01), _sum(s02), _sum(s03))
-                    put_sums(out, a + 1, c, first, _sum(s10), _sum(s11), _sum(s12), _sum(s13))
-                    put_sums(out, a + 2, c, first, _sum(s20), _sum(s21), _sum(s22), _sum(s23))
-                    put_sums(out, a + 3, c, first, _sum(s30), _sum(s31), _sum(s32), _sum(s33))
+                        u0, u1, u2, u3 = load(x0, j), load(x1, j), load(x2, j), load(x3, j)
+                        v = load(y0, j)
+                        s00, s10 = plus_least(s00, u0, v), plus_least(s10, u1, v)
+                        s20, s30 = plus_least(s20, u2, v), plus_least(s30, u3, v)
+                        v = load(y1, j)
+                        s01, s11 = plus_least(s01, u0, v), plus_least(s11, u1, v)
+                        s21, s31 = plus_least(s21, u2, v), plus_least(s31, u3, v)
+                        v = load(y2, j)
+                        s02, s12 = plus_least(s02, u0, v), plus_least(s12, u1, v)
+                        s22, s32 = plus_least(s22, u2, v), plus_least(s32, u3, v)
+                        v = load(y3, j)
+                        s03, s13 = plus_least(s03, u0, v), plus_least(s13, u1, v)
+                        s23, s33 = plus_least(s23, u2, v), plus_least(s33, u3, v)
+                    put_sums(out[a], c, first, s00, s01, s02, s03)
+                    put_sums(out[a + 1], c, first, s10, s11, s12, s13)
+                    put_sums(out[a + 2], c, first, s20, s21, s22, s23)
+                    put_sums(out[a + 3], c, first, s30, s31, s32, s33)
                     if last == n_features:
                         for d in range(a, a + GROUP):
                             for e in range(max(c, d) if same else c, c + GROUP):
@@ -188,16 +87,15 @@ def distances_between(some, rows, n_features, some_sums, row_sums, same, out, ac
 
 
 @compiled(**INNER)
-def put_sums(out, row, column, first, s0, s1, s2, s3):
-    """Add sums to four entries of a row, or set them if these are the `first` features."""
-    line = out[row]
+def put_sums(line, column, first, s0, s1, s2, s3):
+    """Add the sums of vectors to four entries of a row, or set them if `first` is 0."""
     if first == 0:
-        line[column], line[column + 1], line[column + 2], line[column + 3] = s0, s1, s2, s3
-    else:
-        line[column] += s0
-        line[column + 1] += s1
-        line[column + 2] += s2
-        line[column + 3] += s3
+        for c in range(column, column + GROUP):
+            line[c] = 0.0
+    line[column] += sum_of(s0)
+    line[column + 1] += sum_of(s1)
+    line[column + 2] += sum_of(s2)
+    line[column + 3] += sum_of(s3)
 
 
 @compiled()
@@ -231,8 +129,8 @@ def insert(near, known, d, i):
     """Insert sample i at distance d into a sorted list, after equal distances."""
     for at in range(len(near) - LANES, 0, -LANES):
         below, number = near[at - 1], known[at - 1]
-        _insert_among(near, known, at, below, number, d, i)
+        insert_among(near, known, at, below, number, d, i)
         if below <= d:
             return
     # Nothing is below the first vector.
-    _insert_among(near, known, 0, np.float32(-np.inf), np.int32(-1), d, i)
+    insert_among(near, known, 0, np.float32(-np.inf), np.int32(-1), d, i)

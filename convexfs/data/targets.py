@@ -58,13 +58,16 @@ def require_kind(name: str, numeric: bool, kind: str | None) -> None:
         raise InputError(f"{name} has classes for a target: use a method of classes")
 
 
-def looks_measured(values: "np.ndarray") -> bool:
-    """Return whether numbers have so many distinct values that they look like a quantity."""
+def looks_measured(values: "np.ndarray", n_different: int | None = None) -> bool:
+    """Return whether numbers have so many distinct values that they look like a quantity.
+
+    `n_different` is the number of distinct values, if it is known.
+    """
     import numpy as np
 
     if values.dtype.kind not in "iuf":
         return False
-    different = len(np.unique(values))
+    different = len(np.unique(values)) if n_different is None else n_different
     few_each = different > _FEW_VALUES and different * _SAMPLES_EACH > values.size
     return different > _MOST_VALUES or few_each
 

@@ -95,7 +95,7 @@ def require_two_classes(
     codes: np.ndarray, class_names: Sequence[str], where: str = "the target"
 ) -> None:
     """Raise InputError if all codes are of one class."""
-    present = np.unique(codes)
+    present = np.flatnonzero(np.bincount(codes))
     if present.size == 1:
         raise InputError(
             f"{where} contains only one class, '{class_names[present[0]]}'; "

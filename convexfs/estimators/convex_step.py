@@ -21,10 +21,14 @@ _SHOWN_SAMPLES, _SHOWN_ENTRIES = 200, 20_000
 
 @dataclass(eq=False)
 class TrainingSamples:
-    """A reference to the samples of a fit, for ``model.problem()``; never pickled."""
+    """A reference to the samples of a fit, for ``model.problem()``; never pickled.
+
+    `spread` has the ranges of the features, where they were computed.
+    """
 
     X: Any = None
     codes: Any = None
+    spread: Any = None
 
     def __reduce__(self) -> Any:
         return TrainingSamples, ()

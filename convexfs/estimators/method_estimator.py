@@ -1,6 +1,5 @@
 """Base class of all estimators: parameters, ``fit``, the convex step and the ranking."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,7 @@ from convexfs.estimators.custom_formulation import build_of
 from convexfs.estimators.ranking import fit_html, ranking_frame
 from convexfs.estimators.validation import Accepts, validate, validate_queries
 from convexfs.kernels import thread_map
-from convexfs.methods.base.formulation import Solving, Step, learned, parameters
+from convexfs.methods.base.formulation import Solving, Step, argument_names, learned, parameters
 from convexfs.methods.base.progress import heard, joined, narrator
 from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.neighbors.missing_values import MixedSamples
@@ -95,7 +94,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the samples `X` of classes `y`."""
         X, codes = self._validate(X, y)
-        warn_of_scales(X, getattr(self, "feature_names_in_", None))
+        warn_of_scales(X, getattr(self, "feature_names_in_", None), self._training.spread)
         with thread_map(self.n_jobs) as map:
             watched = self.verbose > 0 or hasattr(self, "_skl_callbacks")
             result = (self._watched_result if watched else self._result)(X, codes, map)
@@ -114,7 +113,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         # MixedSamples are fitted again: their constant columns were reported before.
         if samples.constant.any() and not isinstance(X, MixedSamples):
             warn_constant_columns(samples.constant, getattr(self, "feature_names_in_", None))
-        self._training = TrainingSamples(samples.X, samples.y)
+        self._training = TrainingSamples(samples.X, samples.y, samples.spread)
         return samples.X, samples.y
 
     def _queries(self, X: Any) -> Any:
@@ -133,16 +132,17 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
     def _result(
         self, X: np.ndarray, codes: np.ndarray, map: Callable[..., Any], watch: Any = None
     ) -> Any:
-        """Run the method, with the seed, threads, weights and progress function it takes."""
+        """Run the method, with the seed, threads, weights and other arguments it takes."""
         method = type(self)._method
         offered = {
             "seed": self._seed(),
             "map": map,
             "watch": watch,
             "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
+            "spread": self._training.spread,
             "permuted": partial(permuted_labels, seed=self._null_seed(), **self._units()),
         }
-        taken = inspect.signature(method).parameters
+        taken = argument_names(method)
         more = {name: value for name, value in offered.items() if name in taken}
         return method(X, codes, self, self._solving(), **more)
 

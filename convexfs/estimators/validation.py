@@ -122,6 +122,8 @@ class Samples:
         Columns of a single value.
     coding : Coding
         Categories and their codes.
+    spread : array (n_features,) or None
+        Ranges of the columns, where they were computed.
     """
 
     X: Any
@@ -129,6 +131,7 @@ class Samples:
     classes: np.ndarray | None
     constant: np.ndarray
     coding: Coding
+    spread: np.ndarray | None = None
 
 
 def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
@@ -145,7 +148,7 @@ def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
     """
     if accepts.missing:
         check_choice("missing", estimator.missing, accepts.missing)
-    coding = Coding(np.zeros(0, bool), {})
+    coding, spread = Coding(np.zeros(0, bool), {}), None
     # An array of numbers has neither text nor categories, and its columns are in memory.
     plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
     # These samples were validated before and are fitted again to other labels.
@@ -160,14 +163,10 @@ def validate(X: Any, y: Any, accepts: Accepts, estimator: Any) -> Samples:
     else:
         if not plain or getattr(estimator, "categorical_features", None) is not None:
             X, coding = _readable(X, accepts, estimator)
-        labels: Any = None if y is None else as_labels(y, "Input y")
-        try:
-            X, y = validate_data(estimator, X, labels, **accepts.layout, ensure_min_samples=2)  # type: ignore[arg-type]
-        except (TypeError, OverflowError) as error:
-            raise NotNumbers(f"Input X: {error}") from error
-        X, constant = _usable(X, accepts, estimator, coding.categorical)
+        X, y = _as_arrays(X, None if y is None else as_labels(y, "Input y"), accepts, estimator)
+        X, constant, spread = _usable(X, accepts, estimator, coding.categorical)
     codes, classes = _target(y, accepts, estimator)
-    return Samples(X, codes, classes, constant, coding)
+    return Samples(X, codes, classes, constant, coding, spread)
 
 
 def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
@@ -192,6 +191,37 @@ def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
     return SparseSamples(X) if issparse(X) else X
 
 
+def _as_arrays(X: Any, labels: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Any]:
+    """Convert X and labels to arrays, as scikit-learn does; record number and names of features."""
+    if _are_ready(X, labels) and accepts.dtype is np.float64:
+        _record_nameless(estimator, X.shape[1])
+        return X, labels
+    try:
+        return validate_data(estimator, X, labels, **accepts.layout, ensure_min_samples=2)  # type: ignore[arg-type]
+    except (TypeError, OverflowError) as error:
+        raise NotNumbers(f"Input X: {error}") from error
+
+
+def _are_ready(X: Any, labels: Any) -> bool:
+    """Return whether scikit-learn would accept X and labels without a change or a message."""
+    return (
+        type(X) is type(labels) is np.ndarray
+        and X.ndim == 2
+        and X.dtype == np.float64
+        and X.flags.c_contiguous
+        and X.shape[0] > 1
+        and X.shape[1] > 0
+        and labels.shape == X.shape[:1]
+        and labels.dtype.kind in "biu"
+    )
+
+
+def _record_nameless(estimator: Any, n_features: int) -> None:
+    estimator.n_features_in_ = n_features
+    if hasattr(estimator, "feature_names_in_"):  # An earlier fit to a table has set these names.
+        del estimator.feature_names_in_
+
+
 def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
     """Return a table with its categories coded as numbers, and the coding; raise for other text."""
     X, coding = as_pandas(X), Coding(np.zeros(0, bool), {})
@@ -211,12 +241,15 @@ def _readable(X: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Coding]:
 
 def _usable(
     X: Any, accepts: Accepts, estimator: Any, categorical: np.ndarray
-) -> tuple[Any, np.ndarray]:
-    """Check X and convert it to samples for the method; also return a mask of constant columns."""
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Check X and convert it to samples for the method.
+
+    Also return a mask of constant columns and, for dense numbers, the ranges of the columns.
+    """
     names = getattr(estimator, "feature_names_in_", None)
     if issparse(X):
         check_sparse_finite(X, "Input X", names)
-        return SparseSamples(X), check_range(X, "Input X", names)
+        return SparseSamples(X), check_range(X, "Input X", names), None
     low, high = column_ends(X)
     finite = np.isfinite(low).all() and np.isfinite(high).all()
     rule = estimator.missing if accepts.missing else "error"
@@ -224,7 +257,8 @@ def _usable(
     if not categorical.any() and rule != "observed" and not gaps:
         if not finite:
             check_finite(X, "Input X", names, MISSING_CURE)
-        return X, check_ends(low, high, "Input X", names)
+        constant = check_ends(low, high, "Input X", names)
+        return X, constant, high.astype(np.float64) - low
     if rule == "error":
         check_finite(X, "Input X", names, "fill such cells, or use another rule than 'error'")
         rule = "hybrid"  # Without missing values all rules give the same result.
@@ -234,7 +268,7 @@ def _usable(
         rule = "class"  # With a numeric target, all samples are of one class.
     kinds = categorical if len(categorical) else np.zeros(X.shape[1], dtype=bool)
     samples = mixed_samples(X, kinds, rule)
-    return samples, samples.spread == 0
+    return samples, samples.spread == 0, None
 
 
 def _columns(X: Any, accepts: Accepts, estimator: Any) -> ColumnSource | None:
@@ -256,20 +290,18 @@ def _is_narrow(X: np.ndarray) -> bool:
     if X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.shape) == 0:
         return False
     small = X.dtype.itemsize < _NARROW_BYTES
-    if X.dtype.kind == "f" and np.isnan(X).any():
+    if not (small or (isinstance(X, np.memmap) and X.dtype != np.float64)):
         return False
-    return (small or (isinstance(X, np.memmap) and X.dtype != np.float64)) and (
-        X.dtype.itemsize == 1 or X.shape[0] <= X.shape[1]
-    )
+    wide = X.dtype.itemsize == 1 or X.shape[0] <= X.shape[1]
+    return wide and not (X.dtype.kind == "f" and np.isnan(X).any())
 
 
 def _validated_columns(
     X: ColumnSource, y: Any, estimator: Any
 ) -> tuple[ColumnSource, np.ndarray, np.ndarray]:
     """Check columns and labels; return them with a mask of constant columns."""
-    n_samples, estimator.n_features_in_ = X.shape
-    if hasattr(estimator, "feature_names_in_"):  # An earlier fit to a table has set these names.
-        del estimator.feature_names_in_
+    n_samples, n_features = X.shape
+    _record_nameless(estimator, n_features)
     if y is None:
         raise InputError("Input y is missing: give the class of each sample")
     labels = np.ravel(np.asarray(as_labels(y, "Input y")))
@@ -287,8 +319,12 @@ def _target(
     """Return a numeric target and None, or class codes and class labels."""
     if accepts.target == NUMBERS:
         return as_numbers(y, "Input y"), None
-    refuse_numbers(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    if y.ndim == 1 and y.dtype.kind in "biu":
+        classes, codes = np.unique(y, return_inverse=True)
+        refuse_numbers(y, len(classes))
+    else:
+        refuse_numbers(y)
+        classes, codes = np.unique(y, return_inverse=True)
     names = [str(label) for label in classes]
     if accepts.lone_samples:
         check_classes(codes, names)
@@ -300,14 +336,19 @@ def _target(
     return codes.astype(np.int64), classes
 
 
-def refuse_numbers(y: np.ndarray) -> None:
-    """Raise if a classification target looks like measured numbers, and name the regressors."""
-    if type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
+def refuse_numbers(y: np.ndarray, n_different: int | None = None) -> None:
+    """Raise if a classification target looks like measured numbers, and name the regressors.
+
+    `n_different` is the number of distinct values, if they are integers and were counted.
+    """
+    # Integers are classes for scikit-learn too, which warns if most of them are different.
+    integers = n_different is not None and 2 * n_different <= len(y)
+    if not integers and type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
         raise InputError(
             f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
             f"numbers there are {regressors()}"
         )
-    if looks_measured(y) and not are_codes(y):
+    if looks_measured(y, n_different) and not are_codes(y):
         raise measured_error(y, "Input y", _INSIST)
 
 

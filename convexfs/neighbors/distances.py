@@ -1,13 +1,15 @@
 """Distances between samples in memory, and the nearest of them: each pair is visited once."""
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from convexfs.errors import InputError
-from convexfs.neighbors.kernels import distance_sums, nearest
+from convexfs.neighbors.kernels import distance_sums, nearest, rough_sums
 
 #: Most numbers in a block of distances: 16 MB.
 BLOCK_CELLS = 2_000_000
@@ -20,7 +22,7 @@ _PANEL = 512
 #: Unit roundoff of float32, a bound on its underflow, and the size of a row from which on float64
 #: is used.
 _ROUNDOFF, _ROUGH_LEAST, _ROUGH_LARGEST = 2.0**-24, 2.0**-148, 1e37
-#: Additional candidates beyond the neighbours, because float32 may misorder near ties.
+#: Fewest additional candidates beyond the neighbours, because float32 may misorder near ties.
 _SPARE = 4
 #: If the first panel has a larger fraction of rows with too many near ties, the search changes to
 #: float64.
@@ -51,8 +53,8 @@ def add_later(
     for values in _by_feature(X):
 
         def add(rows: tuple[int, int], values: np.ndarray = values) -> None:
-            part = out[slice(*rows)]
-            distance_sums.add_tiles(values, values, rows[0], True, squared or None, part)
+            part, sums = out[slice(*rows)], np.empty((distance_sums.SIDE, distance_sums.SIDE))
+            distance_sums.add_tiles(values, values, rows[0], True, squared or None, sums, part)
 
         list(map(add, row_blocks(len(X))))
 
@@ -60,19 +62,22 @@ def add_later(
 def _by_feature(X: np.ndarray) -> Iterator[np.ndarray]:
     """Yield blocks of features as rows; each block overwrites the one before.
 
-    Rows of zeros follow until the last sweep is full.
+    Rows of zeros follow until the last sweep is full, and columns until the last vector is.
     """
-    buffer = np.empty((distance_sums.FEATURES, len(X)))
+    buffer = np.zeros((distance_sums.FEATURES, len(X) + -len(X) % distance_sums.DOUBLES))
     for first in range(0, X.shape[1], distance_sums.FEATURES):
         columns = X[:, first : first + distance_sums.FEATURES].T
         used = len(columns) + -len(columns) % distance_sums.SWEEP
-        buffer[: len(columns)] = columns
+        buffer[: len(columns), : len(X)] = columns
         buffer[len(columns) : used] = 0.0
         yield buffer[:used]
 
 
 def rough_distances(X: np.ndarray) -> np.ndarray:
-    """Return Manhattan distances (N, N) between all rows in float32; raise on overflow."""
+    """Return Manhattan distances (N, N) between all rows in float32; raise on overflow.
+
+    Unlike those of :mod:`.kernels.rough_sums` they err relative to the distance, however small.
+    """
     out = np.empty((len(X), len(X)), np.float32)
     panels = [slice(start, start + _PANEL) for start in range(0, len(X), _PANEL)]
     for number, own in enumerate(panels):
@@ -90,11 +95,75 @@ def _rough_between(some: np.ndarray, rows: np.ndarray, same: bool) -> tuple[np.n
     return np.ascontiguousarray(out[:n, :m]), np.ascontiguousarray(across[:m, :n])
 
 
+@dataclass(frozen=True)
+class _RoughRows:
+    """Samples in float32, padded by zeros as :mod:`.kernels.rough_sums` takes them.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Numbers of samples N and features J.
+    values : float32 array, of more rows and columns
+        Values less the means of their features: differences stay, and roundings are smaller.
+    sums, sizes : arrays, one number per row
+        Sums of each row's values and of their absolute values.
+    """
+
+    shape: tuple[int, int]
+    values: np.ndarray
+    sums: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> "_RoughRows":
+        lanes, height = rough_sums.LANES, len(X) + rough_sums.GROUP
+        # An odd number of cache lines a row keeps rows from pushing each other out of the cache.
+        width = (-(-X.shape[1] // lanes) | 1) * lanes
+        room = np.zeros(height * width + lanes, np.float32)
+        first = -room.ctypes.data % (4 * lanes) // 4
+        values = room[first : first + height * width].reshape(height, width)
+        sums, sizes = np.zeros((2, height))
+        with np.errstate(over="ignore", invalid="ignore"):
+            centres = X.mean(axis=0)
+        rough_sums.centre(X, centres, values, sums, sizes)
+        return cls(X.shape, values, sums, sizes)
+
+    def between(self, own: slice, others: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return distances of two panels of samples, and the same transposed."""
+        parts, sizes = [], []
+        for panel in (own, others):
+            sizes.append(min(panel.stop, self.shape[0]) - panel.start)
+            rows = slice(panel.start, panel.start + sizes[-1] + -sizes[-1] % rough_sums.GROUP)
+            parts.append((self.values[rows], self.sums[rows]))
+        (some, some_sums), (rows, row_sums) = parts
+        out, same = np.empty((len(some), len(rows)), np.float32), own == others
+        across = out if same else np.empty(out.shape[::-1], np.float32)
+        rough_sums.distances_between(
+            some, rows, self.shape[1], some_sums, row_sums, same, out, across
+        )
+        n, m = sizes
+        return np.ascontiguousarray(out[:n, :m]), np.ascontiguousarray(across[:m, :n])
+
+    def bounds(self) -> tuple[np.ndarray, float]:
+        """Return `slack` and `relative`: distance d of row n errs by ``slack[n] + relative * d``.
+
+        The sum of the least of each two values has at most the `roundings` below, relative to
+        half of both sizes and the distance. The size of the other row is at most that of this
+        one and the distance. One percent more covers the rounding of float64 and of the bound.
+        """
+        features, lanes = rough_sums.FEATURES, rough_sums.LANES
+        terms = min(self.shape[1], features) / lanes + math.log2(lanes)
+        roundings = terms + self.shape[1] / features + 5
+        relative = 2.0 * 1.01 * _ROUNDOFF * roundings
+        return relative * self.sizes + self.shape[1] * _ROUGH_LEAST, relative
+
+
 def distances_between(some: np.ndarray, rows: np.ndarray, squared: bool = False) -> np.ndarray:
     """Return Manhattan or squared Euclidean distances of some rows from other rows."""
     out = np.zeros((len(some), len(rows)))
+    sums = np.empty((distance_sums.SIDE, distance_sums.SIDE))
     for values, others in zip(_by_feature(some), _by_feature(rows), strict=True):
-        distance_sums.add_tiles(values, others, 0, False, squared or None, out)
+        distance_sums.add_tiles(values, others, 0, False, squared or None, sums, out)
     return require_finite(out)
 
 
@@ -133,7 +202,8 @@ def nearest_in_groups(
                 dist = distances_between(X[own], X[others], squared)
             return dist, np.ascontiguousarray(dist.T)
 
-        list(_search_panels(between, codes, n_groups == 0, best, index, map))
+        search = nearest.take_nearer
+        list(_search_panels(between, search, codes, n_groups == 0, best, index, map))
     return index
 
 
@@ -141,41 +211,31 @@ def _by_rough_distances(
     X: np.ndarray, codes: np.ndarray, n_groups: int, n_neighbors: int, map: Callable[..., Any]
 ) -> np.ndarray | None:
     """Search neighbours by float32 distances; None if values are too large or often tied."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Centring leaves differences unchanged and reduces rounding errors.
-        rough = np.empty(X.shape, np.float32)
-        np.subtract(X, X.mean(axis=0), out=rough, casting="same_kind")
-        sizes = np.abs(rough).sum(axis=1, dtype=np.float64)
-        largest = sizes.max(initial=0.0)
-    if not largest < _ROUGH_LARGEST:
+    rough = _RoughRows.of(X)
+    if not rough.sizes.max(initial=0.0) < _ROUGH_LARGEST:
         return None
-    blocks = distance_sums.ROUGH_FEATURES
-    # One percent more covers the rounding of float64 and of the bound itself.
-    relative = 1.01 * _ROUNDOFF * (blocks + X.shape[1] / blocks + 4)
-    slack = 1.01 * _ROUNDOFF * (sizes + largest) + X.shape[1] * _ROUGH_LEAST
-    shape = (len(X), n_groups or 2, n_neighbors + _SPARE)
-    best, index = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int64)
-
-    def between(own: slice, others: slice) -> tuple[np.ndarray, np.ndarray]:
-        return _rough_between(rough[own], rough[others], own == others)
-
-    failed = np.zeros(len(X), dtype=bool)
-    for own in _search_panels(between, codes, n_groups == 0, best, index, map):
+    slack, relative = rough.bounds()
+    room = n_neighbors + _SPARE
+    shape = (len(X), n_groups or 2, room + -room % rough_sums.LANES)
+    best, index = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int32)
+    failed, exact = np.zeros(len(X), dtype=bool), np.empty(shape[2])
+    search = rough_sums.take_nearer
+    for own in _search_panels(rough.between, search, codes, n_groups == 0, best, index, map):
         lists = best[own], index[own]
-        failed[own] = nearest.settle(X, own.start, n_neighbors, slack, relative, *lists)
+        nearest.settle(X, own.start, n_neighbors, slack, relative, *lists, exact, failed[own])
         if own.start == 0 and failed[own].mean() > _FAILED:
             return None
+    found = index[:, :, :n_neighbors].astype(np.int64)
     again = np.flatnonzero(failed)
     for rows in (again[start : start + _PANEL] for start in range(0, len(again), _PANEL)):
         for row, dist in zip(rows, distances_between(X[rows], X), strict=True):
-            best[row], index[row] = np.inf, -1
-            lists = np.full((1, *shape[1:]), np.inf), index[row : row + 1]
-            nearest.take_nearer(dist[None], row, 0, codes, n_groups == 0, *lists)
-    return np.ascontiguousarray(index[:, :, :n_neighbors])
+            found[row] = nearest.nearest_in_groups(dist[None], row, codes, n_groups, n_neighbors)
+    return found
 
 
 def _search_panels(
     between: Callable[[slice, slice], tuple[np.ndarray, np.ndarray]],
+    take_nearer: Callable[..., None],
     codes: np.ndarray,
     pooled: bool,
     best: np.ndarray,
@@ -190,7 +250,7 @@ def _search_panels(
     """
 
     def take(dist: np.ndarray, own: slice, others: slice) -> None:
-        nearest.take_nearer(dist, own.start, others.start, codes, pooled, best[own], index[own])
+        take_nearer(dist, own.start, others.start, codes, pooled, best[own], index[own])
 
     def meet(later: slice, own: slice) -> np.ndarray:
         dist, across = between(own, later)

@@ -93,9 +93,23 @@ def _merged_pairs(neighbors: SignedNeighbors) -> tuple[np.ndarray, ...]:
         pairs = starts, starts.copy(), np.empty(room, np.int32), np.empty(room)
         kernels.merge_all(coefficient[:, 0], *pairs)
         return pairs
-    return kernels.merge_lists(np.ascontiguousarray(index), np.ascontiguousarray(coefficient))
+    n, room = len(index), np.count_nonzero(coefficient)
+    ends, starts = np.zeros((2, n + 1), np.int64)
+    places, stops = np.empty((2, n), np.int64)
+    (lower, others), (value, weight) = np.empty((2, room), np.int32), np.empty((2, room))
+    kernels.merge_lists(
+        np.ascontiguousarray(index), np.ascontiguousarray(coefficient), ends, places, lower,
+        value, starts, stops, others, weight,
+    )  # fmt: skip
+    return starts[:n], stops, others, weight
 
 
-def cancelled_sums(X: Any, metric: str = "manhattan") -> np.ndarray:
-    """Return a bound on the rounding error of each feature's margin; smaller margins count as 0."""
-    return _ROUNDING * len(X) * spreads(X) ** (2 if metric == "sqeuclidean" else 1)
+def cancelled_sums(
+    X: Any, metric: str = "manhattan", spread: np.ndarray | None = None
+) -> np.ndarray:
+    """Return a bound on the rounding error of each feature's margin; smaller margins count as 0.
+
+    `spread` has the ranges of the features, if they are known.
+    """
+    spread = spreads(X) if spread is None else spread
+    return _ROUNDING * len(X) * spread ** (2 if metric == "sqeuclidean" else 1)

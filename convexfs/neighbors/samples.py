@@ -67,11 +67,16 @@ def spreads(X: Any) -> np.ndarray:
     return X.spread if isinstance(X, MixedSamples) else np.ptp(X, axis=0)
 
 
-def warn_of_scales(X: Any, names: Any = None) -> None:
-    """Warn if ranges of varying columns in memory differ by a factor of more than 100."""
+def warn_of_scales(X: Any, names: Any = None, spread: np.ndarray | None = None) -> None:
+    """Warn if ranges of varying columns in memory differ by a factor of more than 100.
+
+    `spread` has the ranges of the columns, if they are known.
+    """
     if isinstance(X, ColumnSource):
         return
-    if isinstance(X, np.ndarray):  # Of any type, because differences of bytes may not fit a byte.
+    if spread is not None:
+        span = spread
+    elif isinstance(X, np.ndarray):  # Of any type, because differences of bytes may not fit a byte.
         span = X.max(axis=0).astype(np.float64) - X.min(axis=0)
     else:
         span = spreads(X)

@@ -1,8 +1,10 @@
 """Estimators declare what they take, and all are validated in the same way."""
 
 import inspect
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import convexfs
@@ -63,3 +65,40 @@ def test_what_is_not_accepted_is_refused():
     numbers = validate(X, X[:, 0], Accepts(target="numbers"), WeightSelector())
     assert numbers.classes is None
     np.testing.assert_array_equal(numbers.y, X[:, 0])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint16, bool])
+def test_ready_arrays_are_fitted_as_lists_are(kind):
+    X = np.random.default_rng(0).normal(size=(30, 6))
+    X[:, 2], y = 1.0, np.arange(30) % 2
+    with warnings.catch_warnings(record=True) as ready:
+        warnings.simplefilter("always")
+        model = convexfs.Relief(n_neighbors=3).fit(X, y.astype(kind))
+    with warnings.catch_warnings(record=True) as converted:
+        warnings.simplefilter("always")
+        other = convexfs.Relief(n_neighbors=3).fit(X.tolist(), y.astype(kind).tolist())
+    assert [str(each.message) for each in ready] == [str(each.message) for each in converted]
+    np.testing.assert_array_equal(model.weights_, other.weights_)
+    assert model.n_features_in_ == other.n_features_in_ == 6
+    assert model.classes_.tolist() == other.classes_.tolist()
+
+
+def test_names_of_an_earlier_fit_are_forgotten():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    model = convexfs.Relief(n_neighbors=2).fit(pd.DataFrame(X, columns=list("abc")), y)
+    assert list(vars(model)["feature_names_in_"]) == ["a", "b", "c"]
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.arange(40) * 7, "looks like a quantity"),
+        (np.zeros(40, int), "only one class"),
+        (np.arange(39) % 2, "inconsistent"),
+        (np.eye(40, 2, dtype=int), "1d array"),
+    ],
+)
+def test_integer_targets_that_are_no_classes_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        convexfs.Relief(n_neighbors=2).fit(np.random.default_rng(0).normal(size=(40, 3)), labels)

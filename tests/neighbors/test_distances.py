@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from convexfs.errors import InputError
 from convexfs.neighbors import distances, hits_misses
 from convexfs.neighbors.hits_misses import SignedNeighbors, all_pairs
-from convexfs.neighbors.kernels import distance_sums, nearest
+from convexfs.neighbors.kernels import distance_sums, nearest, rough_sums
 from convexfs.neighbors.margins import margin_vector
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -71,7 +71,7 @@ def test_equal_samples_are_equally_far_from_any_other(seed, squared):
 @given(
     seed=SEEDS,
     panel=st.integers(1, 80),
-    number=st.integers(1, 12),
+    number=st.integers(1, 30),
     pooled=st.booleans(),
     few_values=st.booleans(),
 )
@@ -91,7 +91,8 @@ def test_panels_find_the_nearest_of_sorted_distances(seed, panel, number, pooled
         for group, member in enumerate(members):
             others = np.flatnonzero(member & (np.arange(70) != n))
             expected = others[np.argsort(D[n, others], kind="stable")][:number]
-            assert found[n, group].tolist() == expected.tolist()
+            padding = [-1] * (number - len(expected))
+            assert found[n, group].tolist() == expected.tolist() + padding
 
 
 @given(seed=SEEDS, exponent=st.integers(-12, -4), offset=st.sampled_from([0.0, 1e6]))
@@ -118,6 +119,60 @@ def test_rough_distances_err_by_less_than_their_bound(shape):
         true = exact[: len(rows)]
         assert (np.abs(found - true) <= 2.0**-24 * roundings * true).all()
         np.testing.assert_array_equal(across, found.T)
+
+
+@given(
+    seed=SEEDS,
+    shape=st.sampled_from([(2, 1), (5, 30), (37, 511), (41, 530), (23, 1030)]),
+    exponent=st.integers(-30, 30),
+    outlier=st.sampled_from([1.0, 1e6]),
+)
+def test_sums_of_least_values_err_by_less_than_their_bound(seed, shape, exponent, outlier):
+    X = 10.0**exponent * np.random.default_rng(seed).standard_normal(shape)
+    X[shape[0] // 2] *= outlier
+    X[-1] = X[0]
+    rough, exact = distances._RoughRows.of(X), cdist(X, X, "cityblock")
+    slack, relative = rough.bounds()
+    whole, part = slice(0, shape[0]), slice(shape[0] // 3, shape[0])
+    for own, others in ((whole, whole), (part, whole), (part, part), (slice(0, 1), part)):
+        found, across = rough.between(own, others)
+        true = exact[own, others]
+        assert (np.abs(found - true) <= slack[own][:, None] + relative * true).all()
+        assert (np.abs(across - true.T) <= slack[others][:, None] + relative * true.T).all()
+        np.testing.assert_array_equal(across, found.T)
+
+
+@given(seed=SEEDS, number=st.integers(1, 40), few_values=st.booleans())
+def test_vectors_of_neighbours_are_those_of_sorted_distances(seed, number, few_values):
+    """Lists of one vector or more are filled in two panels; equal distances keep their order."""
+    rng = np.random.default_rng(seed)
+    D = rng.integers(9, size=(50, 70)) if few_values else rng.random((50, 70))
+    D, codes, start = D.astype(np.float32), rng.integers(3, size=70), 11
+    shape = (50, 3, number + -number % rough_sums.LANES)
+    best, index = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int32)
+    for first, last in ((0, 37), (37, 70)):
+        part = np.ascontiguousarray(D[:, first:last])
+        rough_sums.take_nearer(part, start, first, codes, False, best, index)
+    expected = nearest.nearest_in_groups(D.astype(float), start, codes, 3, shape[2])
+    np.testing.assert_array_equal(index, expected)
+    near = np.take_along_axis(D, np.maximum(expected, 0).reshape(50, -1), axis=1)
+    near[expected.reshape(50, -1) < 0] = np.inf
+    np.testing.assert_array_equal(best.reshape(50, -1), near)
+
+
+@pytest.mark.parametrize("scale", [1e-44, 1e-30, 1.0, 1e30, 1e40])
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+def test_neighbours_at_any_scale_are_those_of_float64(scale, offset):
+    """Float32 underflows, overflows, or cannot tell the values apart."""
+    rng = np.random.default_rng(5)
+    X = scale * (rng.standard_normal((90, 40)) + offset)
+    X[::9] *= 1e4
+    X[4], X[40:43] = X[3], X[43]
+    codes = rng.integers(2, size=90)
+    for groups in (0, 2):
+        found = distances.nearest_in_groups(X, codes, groups, 7)
+        expected = nearest.nearest_in_groups(distances.distances(X), 0, codes, groups, 7)
+        np.testing.assert_array_equal(found, expected)
 
 
 @given(seed=SEEDS, j=st.integers(1, 1100), number=st.integers(1, 9), squared=st.booleans())

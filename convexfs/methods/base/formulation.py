@@ -17,10 +17,9 @@ name, and imported when first used, so that a native fit never loads cvxpy:
 """
 
 import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import lru_cache, partial
 from inspect import signature
 from types import ModuleType
 from typing import Any, Literal, dataclass_transform
@@ -79,9 +78,15 @@ AS_USUAL = DEFAULT_SOLVING
 
 def taken_by(function: Callable[..., Any], settings: Any) -> dict[str, Any]:
     """Return those settings that are arguments of the function, as a dict."""
-    taken = inspect.signature(function).parameters
+    taken = argument_names(function)
     names = (field.name for field in fields(settings))
     return {name: getattr(settings, name) for name in names if name in taken}
+
+
+@lru_cache
+def argument_names(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of a function's arguments; remembered, because inspection takes long."""
+    return frozenset(signature(function).parameters)
 
 
 @dataclass(frozen=True)

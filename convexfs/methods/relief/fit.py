@@ -62,6 +62,7 @@ def relief(
     seed: Any = None,
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
+    spread: np.ndarray | None = None,
 ) -> ReliefResult:
     r"""Compute feature weights by RELIEF (Sun & Wu 2009, eq. 3-7).
 
@@ -92,6 +93,8 @@ def relief(
         Applied over blocks of rows; a thread pool's ``map`` gives the same answer.
     weights : SampleWeights, optional
         How much samples count.
+    spread : array (J,), optional
+        Ranges of the features, if they are known.
     """
     settings = settings or Settings()
     formulation = METHOD.formulation("relief")
@@ -106,7 +109,8 @@ def relief(
     while True:
         rounds.append(len(features))
         few = X if len(rounds) == 1 else some_features(X, features)
-        values, hyper = numbers.relief(few, codes, **chosen, weights=weights)
+        ranges = None if spread is None else spread[features]
+        values, hyper = numbers.relief(few, codes, **chosen, weights=weights, spread=ranges)
         if settings.keep is None or len(features) <= settings.keep:
             break
         number = max(settings.keep, math.ceil(len(features) * (1.0 - settings.dropped)))

@@ -37,8 +37,12 @@ def relief(
     seed: Any = None,
     map: Callable[..., Any] = map,
     weights: SampleWeights | None = None,
+    spread: np.ndarray | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Return the data of RELIEF's problem: margin vector z, and lam = `l1` times the largest z."""
+    """Return the data of RELIEF's problem: margin vector z, and lam = `l1` times the largest z.
+
+    `spread` has the ranges of the features, if they are known.
+    """
     check_number("l1, a share of the largest margin,", l1, 0, 1)
     check_number("n_epochs", n_epochs, 1, 1_000_000, whole=True)
     check_flag("online", online)
@@ -53,7 +57,7 @@ def relief(
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
     z = margin_vector(X, neighbors, metric, map)
-    z[np.abs(z) <= cancelled_sums(X, metric)] = 0.0
+    z[np.abs(z) <= cancelled_sums(X, metric, spread)] = 0.0
     return {"z": z}, {"lam": l1 * float(max(z.max(initial=0.0), 0.0))}
 
 

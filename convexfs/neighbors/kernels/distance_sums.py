@@ -6,21 +6,21 @@ processor, whatever rows stand around it, and equal samples are equally far from
 Matrices (samples, features) are C-contiguous, in float64. All loops release the GIL, and share
 one file because numba's cache does not notice an edit in another one.
 
-:func:`rough_between` computes in float32 in any order, about twice as fast, with a known bound.
+:func:`rough_between` computes in float32 in any order, about twice as fast, with a known bound;
+:mod:`.rough_sums` is faster still, but errs relative to the sizes of the samples.
 """
 
 import numpy as np
 
 from convexfs.kernels import compiled
+from convexfs.neighbors.kernels.vectors import DOUBLES, filled, load, plus_term, store
 
 #: Features whose terms are summed before they are added to the total.
 FEATURES = 128
 #: Rows and columns of a tile of distances that stays in the L2 cache.
-_SIDE = 128
+SIDE = 128
 #: Features per sweep: the running sum is loaded and stored once per sweep.
 SWEEP = 4
-#: Samples whose values fit one cache line.
-_LINE = 8
 #: Features per float32 sum in any order, and float32 numbers per register.
 ROUGH_FEATURES = 512
 _REGISTER = 16
@@ -29,41 +29,37 @@ GROUP = 4
 
 
 @compiled()
-def add_tiles(values, others, start, same, squared, out):
+def add_tiles(values, others, start, same, squared, sums, out):
     """Add the distances of samples, from number `start` on, from all others to the rows of `out`.
 
-    Samples are columns; the number of features is a multiple of `SWEEP`. With `same` both are
-    the same samples, and only distances from later ones are added. `squared` is True or None:
-    only the used branch is compiled.
+    Samples are columns, padded to a multiple of `DOUBLES`; the number of features is a multiple
+    of `SWEEP`. With `same` both are the same samples, and only distances from later ones are
+    added. `squared` is True or None: only the used branch is compiled. `sums` is scratch, a
+    matrix of `SIDE` rows and columns.
     """
-    # The compiler must see the allocation, to know that sums overlap with no values.
-    sums = np.empty((_SIDE, _SIDE))
-    for row in range(0, len(out), _SIDE):
-        height = min(_SIDE, len(out) - row)
-        for column in range(start + row if same else 0, others.shape[1], _SIDE):
-            half, stop = same and column == start + row, min(column + _SIDE, others.shape[1])
-            for a in range(height):
-                sums[a] = 0.0
+    height, width = out.shape
+    for row in range(0, height, SIDE):
+        last_row = min(SIDE, height - row)
+        for column in range(start + row if same else 0, width, SIDE):
+            half, last = same and column == start + row, min(SIDE, width - column)
             for j in range(0, len(values), SWEEP):
                 v0, v1, v2, v3 = values[j], values[j + 1], values[j + 2], values[j + 3]
                 o0, o1, o2, o3 = others[j], others[j + 1], others[j + 2], others[j + 3]
-                for a in range(height):
-                    first = column + (a - a % _LINE if half else 0)
-                    n = start + row + a
-                    x0, x1, x2, x3 = v0[n], v1[n], v2[n], v3[n]
-                    y0, y1, y2, y3 = o0[first:stop], o1[first:stop], o2[first:stop], o3[first:stop]
-                    total = sums[a, first - column : stop - column]
-                    for b in range(len(total)):
-                        d0, d1, d2, d3 = x0 - y0[b], x1 - y1[b], x2 - y2[b], x3 - y3[b]
-                        if squared is None:
-                            total[b] = total[b] + abs(d0) + abs(d1) + abs(d2) + abs(d3)
-                        else:
-                            total[b] = total[b] + d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
-            for a in range(height):
-                first = a + 1 if half else 0
-                line, total = out[row + a, column + first : stop], sums[a, first:]
-                for b in range(len(line)):
-                    line[b] += total[b]
+                for a in range(last_row):
+                    n, line = start + row + a, sums[a]
+                    x0, x1 = filled(v0[n]), filled(v1[n])
+                    x2, x3 = filled(v2[n]), filled(v3[n])
+                    for b in range(a - a % DOUBLES if half else 0, last, DOUBLES):
+                        at = column + b
+                        total = load(line, b) if j else filled(0.0)
+                        total = plus_term(total, x0, load(o0, at), squared)
+                        total = plus_term(total, x1, load(o1, at), squared)
+                        total = plus_term(total, x2, load(o2, at), squared)
+                        store(line, b, plus_term(total, x3, load(o3, at), squared))
+            for a in range(last_row):
+                line, total = out[row + a], sums[a]
+                for b in range(a + 1 if half else 0, last):
+                    line[column + b] += total[b]
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
@@ -82,13 +78,13 @@ def rough_between(some, rows, same, out, across):
         for a in range(n):
             for j in range(last - first):
                 left[a, j] = some[a, first + j]
-        for start in range(0, m, _SIDE):
-            few = rows[start : start + _SIDE, first:last]
-            right = np.zeros((_SIDE, width), np.float32)
+        for start in range(0, m, SIDE):
+            few = rows[start : start + SIDE, first:last]
+            right = np.zeros((SIDE, width), np.float32)
             for c in range(len(few)):
                 for j in range(last - first):
                     right[c, j] = few[c, j]
-            for a in range(0, min(n, start + _SIDE) if same else n, GROUP):
+            for a in range(0, min(n, start + SIDE) if same else n, GROUP):
                 x0, x1, x2, x3 = left[a], left[a + 1], left[a + 2], left[a + 3]
                 # Process four rows against four, so that each loaded value serves four differences.
                 for c in range(max(a - start, 0) if same else 0, len(few), GROUP):

@@ -7,6 +7,7 @@ numba's cache does not detect edits in another one.
 import numpy as np
 
 from convexfs.kernels import INNER, compiled
+from convexfs.neighbors.kernels.vectors import DOUBLES, filled, load, plus_weighted, store
 
 #: Features and samples per tile, which stays in the L2 cache.
 _FEATURES, _SAMPLES = 512, 128
@@ -76,15 +77,14 @@ def largest(few):
 
 
 @compiled()
-def settle(X, start, number, slack, relative, best, index):
-    """Sort candidates found in float32 by float64 distances in place; return a mask of failed rows.
+def settle(X, start, number, slack, relative, best, index, exact, failed):
+    """Sort candidates found in float32 by float64 distances in place; mark failed rows as True.
 
     A distance d in `best` of sample ``start + row`` errs by at most ``slack[start + row] +
     relative * d``. Lists hold more than the `number` of neighbours. A row fails if samples
-    outside of its lists may be among these: too many are almost equally near.
+    outside of its lists may be among these: too many are almost equally near. `exact` is scratch
+    of the length of a list.
     """
-    failed = np.zeros(len(best), np.bool_)
-    exact = np.empty(best.shape[2])
     for row in range(len(best)):
         x, error = X[start + row], 2.0 * slack[start + row]
         for group in range(best.shape[1]):
@@ -104,7 +104,6 @@ def settle(X, start, number, slack, relative, best, index):
                 elif stop > first + 1:
                     sort_exactly(X, x, known[first:stop], exact)
                 first = stop
-    return failed
 
 
 @compiled(**INNER)
@@ -262,14 +261,14 @@ def weigh_near(dist, radii, codes, weights):
 
 
 @compiled()
-def merge_lists(index, coefficient):
+def merge_lists(index, coefficient, ends, places, lower, value, starts, stops, others, weight):
     """Merge neighbours (n, i) and (i, n) into one pair with n < i and the sum of both weights.
 
-    Returns ``starts, stops, others, weight``: the partners of sample n in pairs are
-    ``others[starts[n]:stops[n]]``, sorted.
+    Fills ``starts, stops, others, weight``: the partners of sample n in pairs are
+    ``others[starts[n]:stops[n]]``, sorted. `ends`, `places`, `lower` and `value` are scratch.
+    `starts` and `ends` come filled with zeros, for a sample more than there are.
     """
     n, n_groups, number = index.shape
-    ends, starts = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     for row in range(n):
         for group in range(n_groups):
             for m in range(number):
@@ -281,8 +280,6 @@ def merge_lists(index, coefficient):
         ends[row + 1] += ends[row]
         starts[row + 1] += starts[row]
     # Sort by the higher index first, so that the lists of the lower one fill in sorted order.
-    lower, value = np.empty(ends[n], np.int32), np.empty(ends[n])
-    places, stops = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(n):
         places[row], stops[row] = ends[row], starts[row]
     for row in range(n):
@@ -293,7 +290,6 @@ def merge_lists(index, coefficient):
                     place = places[max(row, i)]
                     lower[place], value[place] = min(row, i), coefficient[row, group, m]
                     places[max(row, i)] += 1
-    others, weight = np.empty(ends[n], np.int32), np.empty(ends[n])
     for i in range(n):
         for k in range(ends[i], ends[i + 1]):
             a = lower[k]
@@ -303,7 +299,6 @@ def merge_lists(index, coefficient):
             else:
                 others[place], weight[place] = i, value[k]
                 stops[a] += 1
-    return starts[:n], stops, others, weight
 
 
 @compiled()
@@ -334,27 +329,36 @@ def add_pair_differences(X, first_row, starts, stops, others, weight, squared, p
     n, n_features = X.shape
     for first in range(0, n_features, _FEATURES):
         last = min(first + _FEATURES, n_features)
-        z = out[first:last]
+        whole = last - (last - first) % DOUBLES
         for panel in range(first_row - first_row % _SAMPLES, n, _SAMPLES):
             for row in range(min(len(starts), panel + _SAMPLES - first_row)):
-                x = X[first_row + row, first:last]
+                x = X[first_row + row]
                 start = stop = places[row] if panel > first_row + row else starts[row]
                 while stop < stops[row] and others[stop] < panel + _SAMPLES:
                     stop += 1
                 places[row] = stop
                 full = stop - (stop - start) % _SWEEP
                 for k in range(start, full, _SWEEP):
-                    y0, y1 = X[others[k], first:last], X[others[k + 1], first:last]
-                    y2, y3 = X[others[k + 2], first:last], X[others[k + 3], first:last]
+                    y0, y1 = X[others[k]], X[others[k + 1]]
+                    y2, y3 = X[others[k + 2]], X[others[k + 3]]
                     c0, c1, c2, c3 = weight[k], weight[k + 1], weight[k + 2], weight[k + 3]
-                    for j in range(len(z)):
-                        d0, d1, d2, d3 = x[j] - y0[j], x[j] - y1[j], x[j] - y2[j], x[j] - y3[j]
-                        if squared is None:
-                            z[j] = z[j] + c0 * abs(d0) + c1 * abs(d1) + c2 * abs(d2) + c3 * abs(d3)
-                        else:
-                            z[j] = z[j] + c0 * d0 * d0 + c1 * d1 * d1 + c2 * d2 * d2 + c3 * d3 * d3
+                    w0, w1, w2, w3 = filled(c0), filled(c1), filled(c2), filled(c3)
+                    for j in range(first, whole, DOUBLES):
+                        u = load(x, j)
+                        z = plus_weighted(load(out, j), w0, u, load(y0, j), squared)
+                        z = plus_weighted(z, w1, u, load(y1, j), squared)
+                        z = plus_weighted(z, w2, u, load(y2, j), squared)
+                        store(out, j, plus_weighted(z, w3, u, load(y3, j), squared))
+                    for j in range(whole, last):
+                        d = plus_weighted(out[j], c0, x[j], y0[j], squared)
+                        d = plus_weighted(d, c1, x[j], y1[j], squared)
+                        d = plus_weighted(d, c2, x[j], y2[j], squared)
+                        out[j] = plus_weighted(d, c3, x[j], y3[j], squared)
                 for k in range(full, stop):
-                    y, c = X[others[k], first:last], weight[k]
-                    for j in range(len(z)):
-                        d = x[j] - y[j]
-                        z[j] += c * abs(d) if squared is None else c * d * d
+                    y, c = X[others[k]], weight[k]
+                    w = filled(c)
+                    for j in range(first, whole, DOUBLES):
+                        u, v = load(x, j), load(y, j)
+                        store(out, j, plus_weighted(load(out, j), w, u, v, squared))
+                    for j in range(whole, last):
+                        out[j] = plus_weighted(out[j], c, x[j], y[j], squared)

@@ -1,7 +1,7 @@
 """Assemble a page: sections of HTML in the template, with style, scripts and numbers.
 
-Numbers keep all their digits, so that downloads from a page equal the computed values. The page
-rounds only for display.
+Numbers of tables keep all their digits, so that downloads from a page equal the computed values,
+and the page rounds only for display. Numbers that are only drawn have four digits.
 """
 
 import html
@@ -29,6 +29,8 @@ from convexfs.study.figures import COLOURS, SHADES, Figure
 SCRIPTS = ("numbers.js", "table.js", "figures.js", "page.js")
 #: Text columns with a larger share of distinct values are not dictionary-encoded.
 CODED_SHARE = 0.5
+#: Numbers whose texts have on average at most this many characters are written as texts.
+SHORT = 12
 #: Ids in plotly's script: it adds a style for maps, which no page has, unless such an element
 #: exists.
 _MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
@@ -130,7 +132,7 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     """Encode a column losslessly and compactly for JSON, by its kind.
 
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
-    are alike; integers, flags and numbers of two decimals are ``values``; others are
+    are alike; integers, flags and numbers of few digits are ``values``; others are
     ``doubles``, the bytes of little-endian doubles in base 64, which are half as long as digits
     and quicker to read.
     """
@@ -143,8 +145,9 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
         plain = bool if kind == "flag" else int
         return {"values": [None if pd.isna(value) else plain(value) for value in values]}
     doubles = values.to_numpy(dtype="<f8", na_value=np.nan)
-    if np.isfinite(doubles).all() and (np.round(doubles, 2) == doubles).all():
-        return {"values": doubles.tolist()}
+    known = doubles[~np.isnan(doubles)]
+    if np.isfinite(known).all() and sum(map(len, map(repr, known.tolist()))) <= SHORT * len(known):
+        return {"values": [None if value != value else value for value in doubles.tolist()]}
     return {"doubles": b64encode(doubles.tobytes()).decode()}
 
 
@@ -155,13 +158,18 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
         "tables": {name: table.as_json() for own in sections for name, table in own.tables.items()},
         "figures": {
             figure.name: figure.as_json(solvers)
-            | {"table": Table("", figure.ordered(solvers)).as_json()}
+            | {"table": Table("", four_digits(figure.ordered(solvers))).as_json()}
             for figure in drawn
         },
         "colours": COLOURS,
         "shades": SHADES,
     }
     return json.dumps(numbers, separators=(",", ":"), allow_nan=False)
+
+
+def four_digits(frame: Any) -> Any:
+    """Return a table whose fractions have four digits, which no drawing can tell from more."""
+    return frame.assign(**frame.select_dtypes("float").map(lambda value: float(f"{value:.4g}")))
 
 
 def page_html(

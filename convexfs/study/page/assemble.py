@@ -134,7 +134,8 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
     are alike; integers, flags and numbers of few digits are ``values``; others are
     ``doubles``, the bytes of little-endian doubles in base 64, which are half as long as digits
-    and quicker to read.
+    and quicker to read: the first bytes of all of them, then the second, because like bytes side
+    by side are compressed better.
     """
     if kind in ("text", "code", "long", "outcome", "timed"):
         codes, levels = pd.factorize(values)
@@ -148,7 +149,8 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     known = doubles[~np.isnan(doubles)]
     if np.isfinite(known).all() and sum(map(len, map(repr, known.tolist()))) <= SHORT * len(known):
         return {"values": [None if value != value else value for value in doubles.tolist()]}
-    return {"doubles": b64encode(doubles.tobytes()).decode()}
+    planes = np.frombuffer(doubles.tobytes(), np.uint8).reshape(-1, 8).T
+    return {"doubles": b64encode(planes.tobytes()).decode()}
 
 
 def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:

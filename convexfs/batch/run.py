@@ -301,14 +301,17 @@ def resume(
     finished = store.finished()
     for task in tasks:
         status, ok, failure = finished.get(task.key, (None, None, ""))
-        kind = failure_kind(status, ok)
-        retried = retry_failed if isinstance(retry_failed, bool) else kind in retry_failed
-        if status is None or (kind and retried):
+        if status is None or _again(failure_kind(status, ok), retry_failed):
             todo.append(task)
         else:
             progress.resumed += 1
             progress.count(task, status, ok, failure)
     return progress, todo
+
+
+def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
+    """Return whether a task with this kind of failure ("" if none) is to be run again."""
+    return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
 def result_rows(

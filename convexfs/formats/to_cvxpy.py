@@ -202,7 +202,7 @@ class _File(CLARABEL):
     def __init__(self, quadratic: bool):
         self.quadratic = quadratic
 
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return "FILE"
 
     def supports_quad_obj(self) -> bool:

@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from convexfs.data.out_of_core import ColumnSource
 from convexfs.data.validation import as_labels, check_classes
 from convexfs.errors import InputError, warn
 from convexfs.inference.label_permutations import PermutationResult, check_rule
-from convexfs.inference.selector_tests import run_permutation_test
+from convexfs.inference.selector_tests import run_permutation_test, unfitted_copy
 from convexfs.methods.base.progress import narrator
 
 
@@ -113,7 +112,7 @@ def checked_samples(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, np.ndarra
     A method of this package checks them as its fit does.
     """
     if hasattr(estimator, "_validate"):
-        aware = clone(estimator)
+        aware = unfitted_copy(estimator)
         X, codes = aware._validate(X, y)
         if isinstance(X, ColumnSource):
             X = getattr(X, "in_memory", None)

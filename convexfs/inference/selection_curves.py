@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 
@@ -32,6 +32,7 @@ from convexfs.inference.selector_tests import (
     feature_evidence,
     fitted_to,
     last_step,
+    unfitted_copy,
     with_seed,
 )
 from convexfs.methods.base.row_permutations import permuted_labels
@@ -307,7 +308,7 @@ def _fold(
     predictor, predictions = taking_gaps(classifier, X), np.empty((len(test), len(sizes)), y.dtype)
     for column, size in enumerate(sizes):
         first = order[: min(size, usable)]
-        model = clone(predictor).fit(_safe_indexing(known, first, axis=1), y[train])
+        model = unfitted_copy(predictor).fit(_safe_indexing(known, first, axis=1), y[train])
         predictions[:, column] = model.predict(_safe_indexing(asked, first, axis=1))
     return predictions
 

@@ -244,8 +244,13 @@ def fit_evidence(
 def fitted_to(estimator: Any, X: Any, labels: np.ndarray, **options: Any) -> Any:
     """Return a fitted copy; for a scoring function, an object with its scores as ``scores_``."""
     if hasattr(estimator, "fit"):
-        return clone(estimator).fit(X, labels, **options)
+        return unfitted_copy(estimator).fit(X, labels, **options)
     return SimpleNamespace(scores_=estimator(X, labels))
+
+
+def unfitted_copy(estimator: Any) -> Any:
+    """Return an unfitted copy with the same parameters."""
+    return clone(estimator)
 
 
 def feature_evidence(fitted: Any) -> np.ndarray:
@@ -280,4 +285,4 @@ def with_seed(estimator: Any, seed: int) -> Any:
         for name, value in estimator.get_params().items()
         if name.split("__")[-1] == "random_state" and value is None
     }
-    return clone(estimator).set_params(**without)
+    return unfitted_copy(estimator).set_params(**without)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_num
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.method_estimator import MethodEstimator
 from convexfs.inference.estimator_access import estimator_support
-from convexfs.inference.selector_tests import with_seed
+from convexfs.inference.selector_tests import unfitted_copy, with_seed
 from convexfs.kernels import thread_map
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.stability.fit import (
@@ -187,7 +187,7 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         """Return samples as rows that can be indexed, and class codes, checked by the estimator."""
         if not hasattr(self.estimator, "_validate"):
             return super()._validate(X, y)
-        own = clone(self.estimator)
+        own = unfitted_copy(self.estimator)
         _, codes = own._validate(X, y)
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_constant"):
             if hasattr(own, name):

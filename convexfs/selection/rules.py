@@ -268,13 +268,13 @@ class SelectionRule:
 
 def _samples(source: Any, data: Dataset) -> Any:
     """Return the samples in the form that `source` was fitted to."""
-    from sklearn.base import clone
+    from convexfs.inference.selector_tests import unfitted_copy
 
     if not data.is_mixed:
         return data.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # The fit has already warned about these samples.
-        return clone(source)._validate(feature_frame(data), data.labels)[0]
+        return unfitted_copy(source)._validate(feature_frame(data), data.labels)[0]
 
 
 def summary_lines(selector: Any) -> dict[str, str]:

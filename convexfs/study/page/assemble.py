@@ -1,7 +1,7 @@
 """Assemble a page: sections of HTML in the template, with style, scripts and numbers.
 
 Numbers of tables keep all their digits, so that downloads from a page equal the computed values,
-and the page rounds only for display. Numbers that are only drawn have four digits.
+and the page rounds only for display. Numbers drawn along logarithmic axes have four digits.
 """
 
 import html
@@ -160,7 +160,7 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
         "tables": {name: table.as_json() for own in sections for name, table in own.tables.items()},
         "figures": {
             figure.name: figure.as_json(solvers)
-            | {"table": Table("", four_digits(figure.ordered(solvers))).as_json()}
+            | {"table": Table("", drawn_table(figure, solvers)).as_json()}
             for figure in drawn
         },
         "colours": COLOURS,
@@ -169,9 +169,15 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
     return json.dumps(numbers, separators=(",", ":"), allow_nan=False)
 
 
-def four_digits(frame: Any) -> Any:
-    """Return a table whose fractions have four digits, which no drawing can tell from more."""
-    return frame.assign(**frame.select_dtypes("float").map(lambda value: float(f"{value:.4g}")))
+def drawn_table(figure: Figure, solvers: list[str]) -> Any:
+    """Return a figure's table, with four digits of the numbers along logarithmic axes.
+
+    A drawing shows no more of them; along other axes numbers may differ in later digits.
+    """
+    frame = figure.ordered(solvers)
+    along = {figure.x: figure.log_x, figure.y: figure.log_y}
+    numbers = frame[[name for name in along if along[name]]].select_dtypes("float")
+    return frame.assign(**numbers.map(lambda value: float(f"{value:.4g}")))
 
 
 def page_html(

@@ -2,7 +2,6 @@
 
 import _thread
 import atexit
-import gc
 import os
 import signal
 import sys
@@ -13,12 +12,10 @@ from typing import Any
 
 #: If fewer files may be open, including those of imports, the limit is raised or the command ends.
 OPEN_FILES = 32
-#: Garbage collector's threshold during imports: new objects before a collection.
-OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main() -> int:
-    """Prepare signals and garbage collection, run the command line and return its exit code."""
+    """Prepare signals, run the command line and return its exit code."""
     if sys.stderr is None:  # A closed stderr is None, which some libraries do not expect.
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the end)
     # Hide Python's warnings about the code of other packages, which it shows when compiling them.
@@ -32,20 +29,14 @@ def main() -> int:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if not _may_open_enough():
         return 2
-    # Collect garbage less often during imports: their objects stay alive, and collecting takes a
-    # quarter of a short run.
-    gc.callbacks.append(_UsualOnceLoaded(gc.get_threshold()))
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     from convexfs.cli import main as command
 
     def loaded() -> None:
-        gc.freeze()
         if heeded:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.unraisablehook = interrupt_again
 
     code = command(loaded=loaded)
-    gc.freeze()
     _leave_threads(code)
     return code
 
@@ -70,22 +61,6 @@ def _leave_threads(code: int) -> None:
             with suppress(OSError, ValueError):  # The stream is already closed.
                 stream.flush()
         os._exit(code)
-
-
-class _UsualOnceLoaded:
-    """Callback of the garbage collector that restores its threshold once imports have stopped."""
-
-    def __init__(self, usual: tuple[int, int, int]):
-        self._usual, self._modules = usual, len(sys.modules)
-
-    def __call__(self, phase: str, _: object) -> None:
-        if phase != "stop":
-            return
-        before, self._modules = self._modules, len(sys.modules)
-        if self._modules == before:
-            gc.callbacks.remove(self)
-            gc.freeze()
-            gc.set_threshold(*self._usual)
 
 
 def _may_open_enough() -> bool:

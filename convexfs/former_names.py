@@ -15,16 +15,12 @@ from typing import Any
 
 #: Old and new module names, relative to the package, one pair per line.
 _NAMES = """
-batch.arrays batch.store.schema
-batch.attempts batch.workers.attempts
 batch.code batch.code_hash
 batch.contract batch.problem_files.base
 batch.executors batch.workers.executors
-batch.file_system batch.store.sqlite_file
 batch.instances batch.export_problems
 batch.judging batch.recertify
 batch.logs batch.workers.run_log
-batch.measurements batch.run_results
 batch.measuring batch.run_results
 batch.memory batch.workers.attempts
 batch.merging batch.store.merge
@@ -32,33 +28,16 @@ batch.method_file batch.problem_files.load
 batch.own_file batch.problem_files.custom
 batch.pool batch.workers.pool
 batch.problem_file batch.problem_files.load
-batch.problem_files.method batch.problem_files.load
-batch.problem_files.statements batch.preparation
 batch.rehearsal batch.preparation
-batch.results batch.run_results
-batch.run_lock batch.store.run_lock
 batch.schema batch.store.schema
 batch.shards batch.store.shards
 batch.sqlite_file batch.store.sqlite_file
 batch.starting batch.workers.attempts
 batch.statements batch.preparation
-batch.store.file_system batch.store.sqlite_file
-batch.store.stored_arrays batch.store.schema
 batch.telling batch.solver_options
 batch.threads batch.workers.attempts
-batch.workers.memory_limit batch.workers.attempts
-batch.workers.process_start batch.workers.attempts
-batch.workers.warm_up batch.preparation
-certification.assumptions certification.convex_form
-certification.budget certification.auxiliary
-certification.compilation_check certification.convex_form
-certification.duals.cone_cuts certification.duals.dual_correction
-certification.duals.dual_values certification.duals.multiplier_search
-certification.objective_scale certification.program.scaling
-certification.verdict certification.certify
 cli.batch cli.solve
 cli.select_targets cli.select_outputs
-cli.stop_signals cli.solve
 cli.study cli.compare
 compiling kernels
 data.annotated data.readers.anndata_plink
@@ -67,7 +46,6 @@ data.column_checks data.column_ranges
 data.columns data.out_of_core
 data.files data.readers.files
 data.holes data.dataset
-data.imputation data.dataset
 data.kinds data.categorical
 data.labels data.readers.label_file
 data.limits data.readers.memory_limit
@@ -84,8 +62,6 @@ data.sizes data.readers.memory_estimate
 data.spec_words data.specs
 data.synthetic data.generators
 data.tables data.readers.table
-estimators.class_selector estimators.selector
-estimators.sample_weight estimators.validation
 formats.program formats.instance
 formats.stating formats.to_cvxpy
 inference.curve inference.selection_curves
@@ -93,11 +69,9 @@ inference.fitted inference.estimator_access
 inference.held_out inference.cross_validation
 inference.permutation inference.permutation_tests
 inference.pictures report.inference_pictures
-inference.shadow inference.shadow_tests
 inspection.canonical inspection.report
 inspection.difference inspection.comparison
 inspection.families inspection.parse
-inspection.folding inspection.parse
 inspection.notation inspection.layout
 inspection.page inspection.document
 inspection.readers inspection.atoms
@@ -116,7 +90,6 @@ methods.base.projection estimators.projection
 methods.base.ranked estimators.ranking
 methods.base.regressor estimators.regression
 methods.base.selector estimators.selector
-methods.base.shadow inference.shadow_statistics
 methods.base.step methods.base.solve_step
 methods.base.taking estimators.validation
 methods.base.weighted estimators.validation
@@ -138,12 +111,10 @@ methods.llfs.stages methods.llfs.stage_problems
 methods.llfs.stated methods.llfs.backend.custom
 methods.llfs.stored methods.llfs.from_run
 methods.lmba.kinks methods.lmba.optimal_face
-methods.logo.backend_steps methods.logo.changed_step
 methods.logo.certified methods.logo.fixed_points.candidate_features
 methods.logo.classification methods.logo.estimator
 methods.logo.equilibrium methods.logo.fixed_points.complementarity
 methods.logo.fixed_point methods.base.fixed_point
-methods.logo.fixed_points.damped_iteration methods.base.fixed_point
 methods.logo.locality methods.logo.margins
 methods.logo.mixed_locality methods.logo.margins
 methods.logo.null_price methods.logo.margins
@@ -171,7 +142,6 @@ neighbors.distance_kernels neighbors.kernels.distance_sums
 neighbors.feature_kernels neighbors.kernels.feature_sums
 neighbors.feature_passes neighbors.feature_blocks
 neighbors.new_samples neighbors.queries
-neighbors.shadows neighbors.shadow_columns
 neighbors.soft_targets neighbors.regression
 neighbors.sparse_kernels neighbors.kernels.sparse_sums
 neighbors.sparse_samples neighbors.sparse
@@ -180,7 +150,6 @@ selection.asking selection.select_function
 selection.differences selection.effect_sizes
 selection.fitting selection.fit_by_name
 selection.judging selection.rules
-selection.python_call selection.select_function
 selection.wording selection.methods_text
 solving.branching certification.branch_and_bound
 solving.certify certification.certify
@@ -193,7 +162,6 @@ solving.feasibility certification.feasibility
 solving.infeasibility certification.infeasibility
 solving.multipliers certification.duals.multiplier_search
 solving.optimality certification.optimality
-solving.option_names solving.backend
 solving.quasiconvex certification.quasiconvex
 solving.rules solving.dcp_rules
 solving.search certification.auxiliary
@@ -203,7 +171,6 @@ solving.statement certification.convex_form
 solving.unboundedness certification.unboundedness
 solving.units certification.program.scaling
 study.achieved study.time_to_accuracy
-study.classification study.outcome_rules
 study.figure_files study.export
 study.judging study.outcome_rules
 study.page.files study.page.assemble

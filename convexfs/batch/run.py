@@ -253,7 +253,8 @@ def run_tasks(
         )
         for outcome in outcomes:
             if isinstance(outcome.task, StatementTask):
-                store.keep_problem(_problem_row(outcome, memory_limit))
+                failure = {"failure": _why(outcome, memory_limit)}
+                store.keep_problem(file_row(outcome.task.task) | (outcome.value or {}) | failure)
                 continue
             record(store, outcome, machine, progress, memory_limit)
             progress.wall_seconds = time.perf_counter() - started
@@ -311,11 +312,6 @@ def resume(
 def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
     """Return whether a task with this kind of failure ("" if none) is to be run again."""
     return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
-
-
-def _problem_row(outcome: pool.Outcome[Any], memory_limit: int | None) -> dict[str, Any]:
-    failure = {"failure": _why(outcome, memory_limit)}
-    return file_row(outcome.task.task) | (outcome.value or {}) | failure
 
 
 def result_rows(

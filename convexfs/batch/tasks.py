@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, wraps
 from importlib import metadata
@@ -136,12 +136,16 @@ def expand(
         kind = target_of(problem.formulation)
         for spec in problem.data:
             if (spec, kind) not in known:
-                known[spec, kind] = _registered(_named_load(problem, spec, kind, **reading))
+                try:
+                    data = _loaded(spec, kind, **reading)
+                except InputError as error:
+                    raise ProblemFileError(f"{problem.path}, DATA: {error}") from error
+                known[spec, kind], DATASETS[data.digest] = data.digest, data
         digests = {spec: known[spec, kind] for spec in problem.data} or {OWN_DATA: ""}
         told = {solver: solver_fields(solver, tol, time_limit) for solver in problem.solvers}
-        combinations = itertools.product(
-            digests.items(), _grid_points(problem.grid), range(repeats), problem.solvers
-        )
+        grid = itertools.product(*problem.grid.values())
+        points = [canonical(dict(zip(problem.grid, values, strict=True))) for values in grid]
+        combinations = itertools.product(digests.items(), points, range(repeats), problem.solvers)
         for (spec, digest), hyper, repeat, solver in combinations:
             chosen = {"data": spec, "data_sha256": digest, "hyper": hyper, "solver": solver}
             chosen |= told[solver]
@@ -150,23 +154,6 @@ def expand(
             for task in parts(whole, problem) if parts else (whole,):
                 tasks[task.key] = task
     return list(tasks.values())
-
-
-def _grid_points(grid: Mapping[str, list[Any]]) -> Iterator[str]:
-    for values in itertools.product(*grid.values()):
-        yield canonical(dict(zip(grid, values, strict=True)))
-
-
-def _registered(data: Dataset) -> str:
-    DATASETS[data.digest] = data
-    return data.digest
-
-
-def _named_load(problem: ProblemFile, spec: str, kind: str | None, **reading: Any) -> Dataset:
-    try:
-        return _loaded(spec, kind, **reading)
-    except InputError as error:
-        raise ProblemFileError(f"{problem.path}, DATA: {error}") from error
 
 
 def _loaded(spec: str, kind: str | None, **reading: Any) -> Dataset:

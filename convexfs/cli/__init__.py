@@ -26,7 +26,7 @@ import convexfs
 from convexfs.cli.terminal import WIDTH, first_sentence
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 
-#: Module and function of each command; its options are defined in the same module.
+#: Module and function of each command; add_NAME_options of the same module defines its options.
 COMMANDS = {
     "guide": "convexfs.cli.guide:guide",
     "list": "convexfs.cli.list:list_all",
@@ -96,13 +96,14 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
         if not argv:
             _parser(argv).print_help(sys.stdout)
             return 0
-        _check_command(argv[0])
+        if not argv[0].startswith("-") and argv[0] not in COMMANDS:
+            raise InputError(f"unknown command {argv[0]!r}: {did_you_mean(argv[0], COMMANDS)}")
         arguments = _parser(argv).parse_args(argv)
         arguments.words = argv
         if loaded is not None:
             loaded()
         with warnings.catch_warnings(), _reading_within(getattr(arguments, "read_limit", None)):
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *_, **__: _complain(f"warning: {message}")
             return arguments.run(arguments)
     except ConvexfsError as error:
         _complain(f"error: {error}")
@@ -122,12 +123,6 @@ def _run(argv: Sequence[str], loaded: Callable[[], None] | None) -> int:
     except SystemExit as end:
         # argparse exits after a bad line or --help; rich exits if the reader has gone.
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
-
-
-def _check_command(word: str) -> None:
-    """Raise InputError if a word is no command, suggesting the nearest; options are allowed."""
-    if not word.startswith("-") and word not in COMMANDS:
-        raise InputError(f"unknown command {word!r}: {did_you_mean(word, COMMANDS)}")
 
 
 def _damaged_cache(error: Exception) -> str | None:
@@ -168,10 +163,6 @@ def _complain(line: str) -> None:
 
     with suppress(OSError):  # There is nowhere else to report it.
         print(f"convexfs: {one_line(line)}", file=sys.stderr or io.StringIO())
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _complain(f"warning: {message}")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -218,6 +209,6 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             module, _, function = home.partition(":")
             own = importlib.import_module(module)
             made.set_defaults(run=getattr(own, function))
-            own.COMMANDS[name][1](made)
+            getattr(own, f"add_{name.replace('-', '_')}_options")(made)
             parser.of_command = made
     return parser

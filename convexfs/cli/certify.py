@@ -4,7 +4,7 @@ import argparse
 import ast
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -261,8 +261,3 @@ def _renew(folder: Path, older: list["Recertified"]) -> None:
         write(f"the verdicts of the older version are not renewed: {error}")
     else:
         write(f"renewed {len(older)} verdicts of an older version")
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "certify": (certify, add_certify_options),
-}

@@ -282,8 +282,3 @@ def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             place = place.setdefault(part, {})
         place[last] = value
     return options
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "compare": (compare, add_compare_options),
-}

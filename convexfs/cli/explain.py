@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +112,3 @@ def _run_folder(arguments: argparse.Namespace) -> int:
             write(f"{each['task']}\n  {each.get('short', each['headline'])}")
         write(f"tasks without a solution: {len(found)}")
     return 0 if proven else _UNDECIDED
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "explain": (explain, add_explain_options),
-}

@@ -4,7 +4,6 @@ Imports are inside the functions, so that the other commands start faster.
 """
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,8 +62,3 @@ def add_export_problems_options(parser: argparse.ArgumentParser) -> None:
     add("--only", metavar="A,B", help="names of formulations, see `convexfs list` [all]")
     add("--on", action="append", metavar="DATA", help="data set to build them on; repeat it for "
         "more [three generated sets]")  # fmt: skip
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "export-problems": (export_problems, add_export_problems_options),
-}

@@ -6,7 +6,7 @@ whose first sentence says what it is about.
 
 import argparse
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import get_terminal_size
@@ -77,7 +77,9 @@ def guide(arguments: argparse.Namespace) -> int:
     """Show a page of the guide, or list all pages."""
     known = pages()
     if arguments.topic is None:
-        _list(known)
+        for topic, page in known.items():
+            write(f"{topic:<13} {page.title}")
+        write("\nconvexfs guide TOPIC shows a page")
     elif arguments.topic in known:
         _show(known[arguments.topic])
     else:
@@ -85,12 +87,6 @@ def guide(arguments: argparse.Namespace) -> int:
         topics = "" if near.startswith("choose") else f" Topics are {', '.join(known)}"
         raise InputError(f"the guide has no page '{arguments.topic}'; {near}{topics}")
     return 0
-
-
-def _list(known: dict[str, Page]) -> None:
-    for topic, page in known.items():
-        write(f"{topic:<13} {page.title}")
-    write("\nconvexfs guide TOPIC shows a page")
 
 
 def _show(page: Page) -> None:
@@ -160,8 +156,3 @@ def add_guide_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convexfs guide``."""
     add_examples(parser, "guide", "guide table")
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="page to show [list all pages]")
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "guide": (guide, add_guide_options),
-}

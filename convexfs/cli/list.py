@@ -2,7 +2,6 @@
 
 import argparse
 import textwrap
-from collections.abc import Callable
 from typing import Any
 
 from convexfs.cli.options import add_examples
@@ -102,9 +101,3 @@ def _entry(name: str, text: str, indent: int) -> None:
     wrap = textwrap.TextWrapper(WIDTH - indent, break_on_hyphens=False).wrap
     wrapped = [line for part in text.splitlines() for line in wrap(part)]
     write(f"{name + ' ':{indent}}" + f"\n{'':{indent}}".join(wrapped))
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "list": (list_all, add_list_options),
-    "solvers": (solvers, add_solvers_options),
-}

@@ -1,7 +1,6 @@
 """The commands on stored runs: ``convexfs merge``, ``export``, ``report`` and ``archive``."""
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from convexfs.cli.options import SHIFT_HELP, add_examples
@@ -119,11 +118,3 @@ def add_archive_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="FILE", help="file of the archive [NAME of DIR.zip]")
     add("--with", dest="more", nargs="*", default=[], metavar="FILE",
         help="further files that the problem files read, beside or below them")  # fmt: skip
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "merge": (merge, add_merge_options),
-    "export": (export, add_export_options),
-    "report": (report, add_report_options),
-    "archive": (archive, add_archive_options),
-}

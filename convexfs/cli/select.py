@@ -386,8 +386,3 @@ def _add_output_options(group: Any) -> None:
         help="write a bar chart, or the distance matrix of a projection (.png .svg .pdf)",
     )
     add("--json", action="store_true", help="print everything as JSON instead of a table")
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "select": (select, add_select_options),
-}

@@ -66,7 +66,8 @@ def check_targets(arguments: argparse.Namespace) -> None:
     for option, path in wanted.items():
         check_target(path, formats[option])
         for other, what in taken.items():
-            if _are_one(path, other):
+            both = path.exists() and other.exists()
+            if os.path.samefile(path, other) if both else path.resolve() == other.resolve():
                 raise InputError(f"--{option} {path} would overwrite {what}: name another file")
         taken[path] = f"the file of --{option}"
     if arguments.report is not None:
@@ -96,13 +97,6 @@ def _read(arguments: argparse.Namespace) -> dict[Path, str]:
 
         found[Path(label_file(arguments.labels)[0])] = "the labels"
     return found
-
-
-def _are_one(path: Path, other: Path) -> bool:
-    """Return whether two paths lead to the same file."""
-    if path.exists() and other.exists():
-        return os.path.samefile(path, other)
-    return path.resolve() == other.resolve()
 
 
 def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:

@@ -226,8 +226,3 @@ def _compared(sources: list[Source], arguments: argparse.Namespace) -> str:
         differences(one, other, its_values, other_values),
     ]
     return "\n".join(lines)
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "show": (show, add_show_options),
-}

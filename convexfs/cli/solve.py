@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -394,8 +394,3 @@ def _kind(row: dict[Any, Any]) -> str:
     if row["outcome"] == FAILED:
         return f"failed: {row['status']}"
     return "failed: timeout" if row["outcome"] == TIMEOUT else str(row["outcome"])
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "solve": (solve, add_solve_options),
-}

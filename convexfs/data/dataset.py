@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from convexfs.data.readers.options import IMPUTATIONS, SCALE_NAMES
+from convexfs.data.readers.options import IMPUTATIONS
 from convexfs.data.sparse import content, divided
 from convexfs.data.validation import how_to_drop
 from convexfs.errors import InputError, did_you_mean
@@ -69,17 +69,11 @@ def _root_mean_square(X: np.ndarray) -> np.ndarray:
 
 _Statistic = Callable[[np.ndarray], np.ndarray]
 #: Per scaling, the functions that compute the shift and, after it, the divisor; None: unscaled.
-SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = dict(
-    zip(
-        SCALE_NAMES,
-        (
-            (partial(np.mean, axis=0), _root_mean_square),
-            (partial(np.min, axis=0), partial(np.max, axis=0)),
-            None,
-        ),
-        strict=True,
-    )
-)
+SCALES: dict[str, tuple[_Statistic, _Statistic] | None] = {
+    "zscore": (partial(np.mean, axis=0), _root_mean_square),
+    "minmax": (partial(np.min, axis=0), partial(np.max, axis=0)),
+    "none": None,
+}
 
 
 def rescaled(X: np.ndarray, how: str, fit: Any) -> np.ndarray:

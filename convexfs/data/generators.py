@@ -127,7 +127,8 @@ def waveform(n: int = 400, noise: int = 0, seed: int = 0) -> Dataset:
         40-feature version.
     """
     y, draw = _classes_and_stream(n, 3, noise, seed)
-    triangles = _triangles()
+    i = np.arange(1, _WAVE_LENGTH + 1)
+    triangles = np.array([np.maximum(6 - np.abs(i - peak), 0) for peak in (11, 15, 7)])
     first, second = triangles[[0, 0, 1]], triangles[[1, 2, 2]]
     u = draw.random((n, 1))
     X = u * first[y] + (1 - u) * second[y] + draw.standard_normal((n, _WAVE_LENGTH))
@@ -305,11 +306,6 @@ def check_size(
     arguments.apply_defaults()
     rows, columns = _SHAPES[generator](**arguments.arguments)
     limit.check(_CELL * rows * columns + _NAME * columns, what, "ask for less of it")
-
-
-def _triangles() -> np.ndarray:
-    i = np.arange(1, _WAVE_LENGTH + 1)
-    return np.array([np.maximum(6 - np.abs(i - peak), 0) for peak in (11, 15, 7)])
 
 
 def _streams(seed: int) -> list[np.random.Generator]:

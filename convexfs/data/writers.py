@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.dataset import Dataset, feature_frame
+from convexfs.data.readers.options import unused_name
 from convexfs.errors import InputError, writing
 
 #: Most columns of an Excel worksheet.
@@ -61,10 +62,7 @@ def check_package(path: Path) -> None:
 def _frame(data: Dataset) -> Any:
     frame = feature_frame(data).copy()
     # Rename the target column if a feature has the same name.
-    name = data.target
-    while name in frame.columns:
-        name += "_"
-    frame[name] = data.labels
+    frame[unused_name(data.target, frame.columns)] = data.labels
     if data.ids is not None:
         frame.insert(0, data.id_name if data.id_name not in frame.columns else "id", data.ids)
     return frame

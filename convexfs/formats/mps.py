@@ -60,7 +60,7 @@ class _Reader:
             "OBJECT": self._unexpected,
         }  # fmt: skip
         section, seen = "", []
-        lines = list(self._numbered())
+        lines = [(self.lines.number, line) for line in self.lines]
         is_fixed = _is_fixed([line for _, line in lines])
         for number, line in lines:
             self.lines.number, words = number, line.split()
@@ -80,7 +80,8 @@ class _Reader:
             elif not section:
                 self.lines.fail("an MPS file begins with the name of a section, such as NAME")
             else:
-                sections[section](_words_of(line) if is_fixed else words)
+                fields = [word for a, b in _FIELDS if (word := line[a:b].strip())]
+                sections[section](fields if is_fixed else words)
         else:
             self.lines.fail("the file ends without ENDATA")
         for needed in ("ROWS", "COLUMNS"):
@@ -88,10 +89,6 @@ class _Reader:
                 self.lines.fail(f"the file has no {needed}")
         if not self.columns:
             self.lines.fail("the problem has no variables")
-
-    def _numbered(self) -> Iterator[tuple[int, str]]:
-        for line in self.lines:
-            yield self.lines.number, line
 
     def _unexpected(self, words: list[str]) -> None:
         self.lines.fail(f"nothing is expected here, and there is {words[0][:40]!r}")
@@ -283,7 +280,3 @@ def _is_fixed(lines: list[str]) -> bool:
         elif section == "COLUMNS" and count not in (3, 5) and "MARKER" not in line:
             return len(line) > _FIELDS[3][0]
     return False
-
-
-def _words_of(line: str) -> list[str]:
-    return [word for start, stop in _FIELDS if (word := line[start:stop].strip())]

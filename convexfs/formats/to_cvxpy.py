@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, Zero
 from cvxpy.reductions.chain import Chain
-from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
+from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 from scipy import sparse
 
@@ -190,7 +190,7 @@ def _bounds(variable: cp.Variable, lower: np.ndarray, upper: np.ndarray) -> Iter
         yield variable[np.flatnonzero(fixed)] == lower[fixed]
 
 
-class _File(ConicSolver):
+class _File(CLARABEL):
     """Compilation target for cvxpy that takes every cone a file may hold."""
 
     MIP_CAPABLE = True
@@ -198,25 +198,15 @@ class _File(ConicSolver):
     BOUNDED_VARIABLES = False
     SUPPORTED_CONSTRAINTS = [Zero, NonNeg, SOC, ExpCone, PowCone3D, PSD]  # noqa: RUF012
     MI_SUPPORTED_CONSTRAINTS = SUPPORTED_CONSTRAINTS
-    EXP_CONE_ORDER = (0, 1, 2)
 
     def __init__(self, quadratic: bool):
         self.quadratic = quadratic
 
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return "FILE"
-
-    def import_solver(self) -> None:
-        """Do nothing: no solver is behind this target."""
 
     def supports_quad_obj(self) -> bool:
         return self.quadratic
-
-    def cite(self, data: Any) -> str:
-        return ""
-
-    def solve_via_data(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("a file is not solved")
 
 
 def program_of(problem: cp.Problem, *, quadratic: bool) -> Program:

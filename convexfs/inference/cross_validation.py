@@ -1,6 +1,6 @@
 """Helpers of cross-validation: row indexing, scaling, and errors of predictions."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -96,69 +96,35 @@ def taking_gaps(model: Any, X: Any) -> Any:
     )
 
 
-class Errors(Protocol):
-    """Protocol of an error measure of predictions, for classification or regression."""
-
-    #: Name of the error measure, in full and as a unit.
-    measure: str
-    unit: str
-
-    def predictor(self) -> Any:
-        """Return the default predictor, unfitted: nearest neighbours."""
-        ...
-
-    def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
-        """Return a splitter into `number` folds, or fewer if a class has fewer rows."""
-        ...
-
-    def chance(self, y: np.ndarray) -> float:
-        """Return the error of the best constant prediction."""
-        ...
-
-    def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the loss of each prediction (samples, numbers of features)."""
-        ...
-
-    def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
-        """Return the mean error of each column of `losses`; `weights` has one number per row."""
-        ...
-
-    def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
-        """Return the standard error of each of `errors`."""
-        ...
-
-    def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
-        """Return a 95 % interval of a classification `error`; for regression, `error` twice."""
-        ...
-
-    def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
-        """Return whether a subset `y` of the rows has all classes of `of`, or enough rows."""
-        ...
-
-
 class ClassErrors:
     """Balanced classification error: the share of wrong predictions, averaged over classes."""
 
     measure, unit = "balanced error", "balanced"
 
     def predictor(self) -> Any:
+        """Return the default predictor, unfitted: nearest neighbours."""
         return KNeighborsClassifier(3)
 
     def folds(self, number: int, y: np.ndarray, groups: Any, seed: int) -> Any:
+        """Return a splitter into `number` folds, or fewer if a class has fewer rows."""
         number = max(2, min(number, int(np.bincount(y).min())))
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         return kind(number, shuffle=True, random_state=seed)
 
     def chance(self, y: np.ndarray) -> float:
+        """Return the error of the best constant prediction."""
         return float(1.0 - 1.0 / (y.max() + 1))
 
     def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the loss of each prediction (samples, numbers of features)."""
         return predictions != y[:, None]
 
     def mean(self, losses: np.ndarray, y: np.ndarray, weights: Any = None) -> np.ndarray:
+        """Return the mean error of each column of `losses`; `weights` has one number per row."""
         return balanced_errors(losses, y, weights)
 
     def spread(self, errors: np.ndarray, losses: np.ndarray) -> np.ndarray:
+        """Return the standard error of each of `errors`."""
         return np.sqrt(errors * (1.0 - errors) / len(losses))
 
     def interval(self, error: float, y: np.ndarray) -> tuple[float, float]:
@@ -171,11 +137,12 @@ class ClassErrors:
         return max(centre - half, 0.0), min(centre + half, 1.0)
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
+        """Return whether a subset `y` of the rows has all classes of `of`."""
         return len(set(y)) == of.max() + 1
 
 
 class SquaredErrors:
-    """Squared errors relative to the target's variance: 1 minus R squared."""
+    """Squared errors relative to the target's variance; methods as in :class:`ClassErrors`."""
 
     measure, unit = "squared error, as a share of the variance", "of the variance"
 
@@ -204,6 +171,10 @@ class SquaredErrors:
 
     def enough(self, y: np.ndarray, of: np.ndarray) -> bool:
         return len(y) > 1
+
+
+#: An error measure of predictions, for classification or regression.
+Errors = ClassErrors | SquaredErrors
 
 
 def balanced_errors(

@@ -156,7 +156,7 @@ def _shadow_fit(
         both = beside(X, some_rows(X, order))
     if isinstance(both, SparseSamples):
         both = both.by_rows
-    evidence = _quiet_evidence(estimator, both, codes, options)[0]
+    evidence = _quiet_evidence(codes, estimator, both, options)[0]
     if len(evidence) != 2 * X.shape[1]:
         raise InputError(
             f"the estimator scores {len(evidence)} of {2 * X.shape[1]} columns: shadow_test needs "
@@ -193,7 +193,7 @@ def run_permutation_test(
         return permutation_result(found[0], found[1:], **rule)
     if isinstance(samples, SparseSamples):
         X = samples.by_rows
-    work = partial(_label_fit, estimator=with_seed(estimator, seed), X=X, options=options)
+    work = partial(_quiet_evidence, estimator=with_seed(estimator, seed), X=X, options=options)
     rows = _fits(work, labels, n_jobs, tell)
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
     return permutation_result(
@@ -221,14 +221,8 @@ def _task(number: int, work: Callable[[Any], Any], tasks: np.ndarray) -> Any:
     return work(tasks[number])
 
 
-def _label_fit(
-    labels: np.ndarray, estimator: Any, X: Any, options: Mapping[str, Any]
-) -> tuple[np.ndarray, float | None]:
-    return _quiet_evidence(estimator, X, labels, options)
-
-
 def _quiet_evidence(
-    estimator: Any, X: Any, labels: np.ndarray, options: Mapping[str, Any]
+    labels: np.ndarray, estimator: Any, X: Any, options: Mapping[str, Any]
 ) -> tuple[np.ndarray, float | None]:
     with warnings.catch_warnings():
         # Suppress warnings, which a hundred fits to permuted data would repeat.

@@ -85,14 +85,11 @@ def _renamed(first: cp.Problem, second: cp.Problem) -> dict[str, str]:
     )
     renamed = {}
     for leaf in come:
-        alike = [[other for other in side if _alike(leaf, other)] for side in (gone, come)]
+        kind = type(leaf), leaf.shape
+        alike = [[o for o in side if (type(o), o.shape) == kind] for side in (gone, come)]
         if [len(side) for side in alike] == [1, 1]:
             renamed[leaf.name()] = alike[0][0].name()
     return renamed
-
-
-def _alike(leaf: Any, other: Any) -> bool:
-    return type(leaf) is type(other) and leaf.shape == other.shape
 
 
 @deep()

@@ -82,7 +82,8 @@ def _sections(selection: Selection) -> Iterator[Section | None]:
     yield drawn(figures.heat_figure(selection))
     yield drawn(figures.block_figure(selection))
     yield drawn(figures.convergence_figure(selection))
-    yield _reporting(selection)
+    if words := in_words(selection):
+        yield reporting(words)
     yield repeating(selection)
     yield environment([describe_environment()])
 
@@ -301,12 +302,6 @@ def _no_curve(selection: Selection) -> Section | None:
         return None
     lead = f"Held-out errors were not computed: {selection.why_no_curve()}."
     return Section("held-out-error", "Error and number of features", lead, "")
-
-
-def _reporting(selection: Selection) -> Section | None:
-    """Return the section with a paragraph for a paper; None for a projection."""
-    words = in_words(selection)
-    return reporting(words) if words else None
 
 
 def reporting(words: str) -> Section:

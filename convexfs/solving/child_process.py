@@ -14,7 +14,9 @@ from typing import Any
 
 def can_stop() -> bool:
     """Return whether :func:`call_in_child` can fork a child process here, and so stop it."""
-    return hasattr(os, "fork") and not _is_worker()
+    processes = sys.modules.get("multiprocessing.process")
+    is_worker = processes is not None and processes.parent_process() is not None
+    return hasattr(os, "fork") and not is_worker
 
 
 def call_in_child(function: Callable[[], Any], seconds: float | None = None) -> Any:
@@ -100,8 +102,3 @@ def _exit_code(child: int) -> int:
 def _name(code: int | None) -> str:
     known: dict[int | None, str] = {-own: own.name for own in signal.Signals}
     return known.get(code, f"exit code {code}")
-
-
-def _is_worker() -> bool:
-    processes = sys.modules.get("multiprocessing.process")
-    return processes is not None and processes.parent_process() is not None

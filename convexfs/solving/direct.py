@@ -52,7 +52,6 @@ def called_directly(python: Path | None = None) -> Iterator[None]:
             answer = direct_calls.unpack_answer(_ask(python, request, seconds))
             if "failure" in answer:
                 raise RuntimeError(answer["failure"])
-        answer["equations"] = program["cones"]["z"]
         return as_returned(solver, answer), answer["seconds"], answer["cpu_seconds"]
 
     token = DIRECT_CALL.set(call)
@@ -147,28 +146,31 @@ def _columns(matrix: Any) -> sparse.csc_matrix:
 
 
 def as_returned(solver: str, answer: direct_calls.Answer) -> Any:
-    """Convert an answer of direct_calls to the object that cvxpy expects from the solver."""
-    x, y = (None if answer.get(n) is None else np.asarray(answer[n]) for n in ("x", "y"))
-    given = {"x": x, "y": y, "ray": answer.get("ray")}
-    return _RETURNED[solver](SimpleNamespace(**{"setup": None, **answer, **given}))
+    """Return a plain answer in the form that the solver returns, so far as cvxpy reads it."""
+    if solver == "HIGHS":
+        return _highs(SimpleNamespace(**answer))
+    found: dict[str, Any] = {}
+    for path, value in answer.items():
+        *outer, last = path.split(".")
+        place = found
+        for part in outer:
+            place = place.setdefault(part, {})
+        place[last] = value
+    if solver == "OSQP":
+        found["info"]["status_val"] = _OSQP_CODES.get(found["info"]["status"])
+        ray = found["prim_inf_cert"]
+        found["prim_inf_cert"] = found["y"] if ray is None else ray
+    if solver == "QOCO":
+        found |= dict.fromkeys(("pres", "dres", "gap"))
+    return found if solver in ("SCS", "ECOS") else _with_attributes(found)
 
 
-def _clarabel(a: Any) -> Any:
-    told = {"obj_val": a.objective, "solve_time": a.clock, "iterations": a.iterations}
-    return SimpleNamespace(status=a.status, x=a.x, z=a.y, **told)
-
-
-def _scs(a: Any) -> Any:
-    times = {"solve_time": 1000 * a.clock, "setup_time": 1000 * a.setup}
-    told = {"status_val": int(a.status), "pobj": a.objective, "iter": a.iterations}
-    return {"x": a.x, "y": a.y, "info": told | times}
-
-
-def _osqp(a: Any) -> Any:
-    told = {"status_val": _OSQP_CODES.get(a.status), "obj_val": a.objective, "iter": a.iterations}
-    info = SimpleNamespace(run_time=a.clock, setup_time=a.setup, **told)
-    ray = a.y if a.ray is None else a.ray
-    return SimpleNamespace(info=info, x=a.x, y=a.y, prim_inf_cert=np.asarray(ray))
+def _with_attributes(found: Mapping[str, Any]) -> SimpleNamespace:
+    parts = {
+        name: _with_attributes(value) if isinstance(value, dict) else value
+        for name, value in found.items()
+    }
+    return SimpleNamespace(**parts)
 
 
 def _highs(a: Any) -> Any:
@@ -180,34 +182,3 @@ def _highs(a: Any) -> Any:
     point = SimpleNamespace(col_value=a.x, row_dual=a.y)
     told = {"model_status": a.status, "run_time": a.clock, "dual_ray": (None, None, a.ray)}
     return {"solution": point, "info": info, **told}
-
-
-def _ecos(a: Any) -> Any:
-    times = {"tsolve": a.clock, "tsetup": a.setup}
-    info = {"exitFlag": int(a.status), "pcost": a.objective, "iter": a.iterations, "timing": times}
-    return {"x": a.x, "y": a.y[: a.equations], "z": a.y[a.equations :], "info": info}
-
-
-def _piqp(a: Any) -> Any:
-    status = SimpleNamespace(name=a.status)
-    told = {"primal_obj": a.objective, "iter": a.iterations, "run_time": a.clock}
-    info = SimpleNamespace(status=status, **told)
-    return SimpleNamespace(info=info, x=a.x, y=a.y[: a.equations], z_u=a.y[a.equations :])
-
-
-def _qoco(a: Any) -> Any:
-    told = {"obj": a.objective, "iters": a.iterations, "pres": None, "dres": None, "gap": None}
-    times = {"solve_time_sec": a.clock, "setup_time_sec": a.setup}
-    duals = {"y": a.y[: a.equations], "z": a.y[a.equations :]}
-    return SimpleNamespace(status=a.status, x=a.x, **duals, **told, **times)
-
-
-_RETURNED = {
-    "CLARABEL": _clarabel,
-    "SCS": _scs,
-    "OSQP": _osqp,
-    "HIGHS": _highs,
-    "ECOS": _ecos,
-    "PIQP": _piqp,
-    "QOCO": _qoco,
-}

@@ -32,7 +32,8 @@ Answer = dict[str, Any]
 #: Names of the arrays in a request: vectors, and parts of sparse matrices.
 _VECTORS, _SPARSE = ("q", "b", "low", "high"), ("data", "indices", "indptr")
 _ARRAYS = (*_VECTORS, *(f"{name}_{part}" for name in "PA" for part in _SPARSE))
-_ANSWERED = ("x", "y", "ray")
+#: Names of the arrays in an answer.
+_ANSWERED = ("x", "y", "z", "z_u", "prim_inf_cert", "ray")
 VERSIONS = "versions"
 
 
@@ -54,13 +55,6 @@ def _clarabel(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
     return lambda: clarabel.DefaultSolver(*parts).solve()
 
 
-def _read_clarabel(found: Any) -> Answer:
-    return {
-        "status": str(found.status), "x": found.x, "y": found.z, "objective": found.obj_val,
-        "iterations": found.iterations, "clock": found.solve_time,
-    }  # fmt: skip
-
-
 def _scs(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
     import scs
 
@@ -69,15 +63,6 @@ def _scs(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
     if program["P"].nnz:
         data["P"] = sparse.csc_matrix(sparse.triu(program["P"]))
     return lambda: scs.solve(data, sizes, verbose=False, **options)
-
-
-def _read_scs(found: Any) -> Answer:
-    told = found["info"]
-    return {
-        "status": str(told["status_val"]), "x": found["x"], "y": found["y"],
-        "objective": told["pobj"], "iterations": told["iter"],
-        "clock": told["solve_time"] / 1000, "setup": told["setup_time"] / 1000,
-    }  # fmt: skip
 
 
 def _osqp(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
@@ -94,15 +79,6 @@ def _osqp(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
         return solver.solve(**strict)
 
     return call
-
-
-def _read_osqp(found: Any) -> Answer:
-    told = found.info
-    return {
-        "status": told.status, "x": found.x, "y": found.y, "objective": told.obj_val,
-        "iterations": told.iter, "clock": told.run_time, "setup": told.setup_time,
-        "ray": found.prim_inf_cert,
-    }  # fmt: skip
 
 
 def _highs(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
@@ -176,15 +152,6 @@ def _ecos(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
     return lambda: ecos.solve(program["q"], G, h, cones, **equations, verbose=False, **options)
 
 
-def _read_ecos(found: Any) -> Answer:
-    told = found["info"]
-    return {
-        "status": str(told["exitFlag"]), "x": found["x"], "y": np.r_[found["y"], found["z"]],
-        "objective": told["pcost"], "iterations": told["iter"],
-        "clock": told["timing"]["tsolve"], "setup": told["timing"]["tsetup"],
-    }  # fmt: skip
-
-
 def _piqp(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
     import piqp
 
@@ -200,14 +167,6 @@ def _piqp(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
         return solver.result
 
     return call
-
-
-def _read_piqp(found: Any) -> Answer:
-    told = found.info
-    return {
-        "status": told.status.name, "x": found.x, "y": np.r_[found.y, found.z_u],
-        "objective": told.primal_obj, "iterations": told.iter, "clock": told.run_time or None,
-    }  # fmt: skip
 
 
 def _qoco(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
@@ -228,34 +187,45 @@ def _qoco(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
     return call
 
 
-def _read_qoco(found: Any) -> Answer:
-    return {
-        "status": str(found.status), "x": found.x, "y": np.r_[found.y, found.z],
-        "objective": found.obj, "iterations": found.iters,
-        "clock": found.solve_time_sec, "setup": found.setup_time_sec,
-    }  # fmt: skip
-
-
-#: By solver: the function that prepares a call, and the one that reads its result.
-SOLVERS: dict[str, tuple[Callable[..., Callable[[], Any]], Callable[[Any], Answer]]] = {
-    "CLARABEL": (_clarabel, _read_clarabel),
-    "SCS": (_scs, _read_scs),
-    "OSQP": (_osqp, _read_osqp),
-    "HIGHS": (_highs, _read_highs),
-    "ECOS": (_ecos, _read_ecos),
-    "PIQP": (_piqp, _read_piqp),
-    "QOCO": (_qoco, _read_qoco),
+#: By solver: the function that prepares a call.
+SOLVERS: dict[str, Callable[..., Callable[[], Any]]] = {
+    "CLARABEL": _clarabel, "SCS": _scs, "OSQP": _osqp, "HIGHS": _highs, "ECOS": _ecos,
+    "PIQP": _piqp, "QOCO": _qoco,
+}  # fmt: skip
+#: What is read of each solver's result: attributes or keys, and those of its parts after a dot.
+_READ = {
+    "CLARABEL": "status x z obj_val solve_time iterations",
+    "SCS": "x y info.status_val info.pobj info.iter info.solve_time info.setup_time",
+    "OSQP": "x y prim_inf_cert info.status info.obj_val info.iter info.run_time info.setup_time",
+    "ECOS": "x y z info.exitFlag info.pcost info.iter info.timing.tsolve info.timing.tsetup",
+    "PIQP": "x y z_u info.status.name info.primal_obj info.iter info.run_time",
+    "QOCO": "x y z status obj iters solve_time_sec setup_time_sec",
 }
 
 
 def call_solver(solver: str, program: Program, options: dict[str, Any]) -> Answer:
     """Solve a program by a solver's own interface; return the answer with its seconds."""
-    prepare, read = SOLVERS[solver]
-    call = prepare(program, options)
+    call = SOLVERS[solver](program, options)
     began, cpu_began = time.perf_counter(), time.process_time()
     found = call()
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
-    return {**read(found), "seconds": seconds, "cpu_seconds": cpu_seconds}
+    answer = {"seconds": seconds, "cpu_seconds": cpu_seconds}
+    if solver == "HIGHS":
+        return answer | {name: _plain(value) for name, value in _read_highs(found).items()}
+    return answer | {path: _plain(_part(found, path)) for path in _READ[solver].split()}
+
+
+def _part(found: Any, path: str) -> Any:
+    for name in path.split("."):
+        found = found[name] if isinstance(found, dict) else getattr(found, name)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return an array, a number or None as such, and anything else, such as a status, as text."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return np.asarray(value, dtype=float)
+    return value if value is None or isinstance(value, int | float | np.number) else str(value)
 
 
 def pack_program(solver: str, program: Program, options: dict[str, Any]) -> bytes:
@@ -281,9 +251,8 @@ def unpack_program(parcel: bytes) -> tuple[str, Program, dict[str, Any]]:
 
 def pack_answer(answer: Answer) -> bytes:
     """Pack a solver's answer as the bytes of an npz file."""
-    known = {name: answer[name] for name in _ANSWERED if answer.get(name) is not None}
-    plain = {name: value for name, value in answer.items() if name not in _ANSWERED}
-    arrays = {name: np.asarray(value, dtype=float) for name, value in known.items()}
+    arrays = {name: answer[name] for name in answer if isinstance(answer[name], np.ndarray)}
+    plain = {name: value for name, value in answer.items() if name not in arrays}
     return _packed(json.dumps(plain, default=float), arrays)
 
 

@@ -71,7 +71,9 @@ def files_of(
             raise InputError(
                 f"{instances} has no folder {name}: get the files from {SETS[name].source}"
             )
-        found += _sampled(_problems(folder), sample, seed)
+        files = [path for path in folder.iterdir() if path.is_file() and ending(path.name)]
+        files.sort(key=lambda path: (path.stat().st_size, path.name))
+        found += _sampled(files, sample, seed)
     if not found:
         raise InputError(f"{instances} has no folder of any public set: {', '.join(SETS)}")
     return found
@@ -80,12 +82,6 @@ def files_of(
 def _folder(name: str, instances: Path) -> Path | None:
     places = (instances / name, instances / name.replace("-", "_"))
     return next((place for place in places if place.is_dir()), None)
-
-
-def _problems(folder: Path) -> list[Path]:
-    """Return the problem files of a folder, smallest file first."""
-    files = [path for path in folder.iterdir() if path.is_file() and ending(path.name)]
-    return sorted(files, key=lambda path: (path.stat().st_size, path.name))
 
 
 def _sampled(files: list[Path], sample: int | None, seed: int) -> list[Path]:

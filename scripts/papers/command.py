@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,8 +161,3 @@ def add_reproduce_options(parser: argparse.ArgumentParser) -> None:
     add("--quick", action="store_true", help="generated data and few runs, in minutes")
     add("--out", type=Path, default=Path("runs/reproduction"), metavar="DIR",
         help="a folder for each experiment goes there [runs/reproduction]")  # fmt: skip
-
-
-COMMANDS: dict[str, tuple[Callable[..., int], Callable[..., None]]] = {
-    "reproduce": (reproduce, add_reproduce_options),
-}

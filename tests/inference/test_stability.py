@@ -16,8 +16,9 @@ from convexfs import LLFS, Logo, Relief, ReliefRegressor, load
 from convexfs.errors import ConvexfsWarning, InputError
 from convexfs.inference import StabilitySelector
 from convexfs.inference.stability import complementary_pair, stability_index
-from convexfs.methods.stability.fit import meinshausen_buhlmann, unimodal_closed_form
+from convexfs.methods.stability.fit import meinshausen_buhlmann
 from convexfs.report.pictures import MOST_BARS
+from tests.methods.stability.test_fit import unimodal_closed_form
 
 RELIEF = Relief(n_neighbors=10, n_features_to_select=20)
 

@@ -29,7 +29,8 @@ def build(z, word):
 def decoded(column):
     """What the page makes of an encoded column, None for what is missing."""
     if "doubles" in column:
-        doubles = np.frombuffer(b64decode(column["doubles"]), dtype="<f8").tolist()
+        planes = np.frombuffer(b64decode(column["doubles"]), dtype=np.uint8).reshape(8, -1)
+        doubles = np.frombuffer(planes.T.tobytes(), dtype="<f8").tolist()
         return [None if math.isnan(value) else value for value in doubles]
     if "codes" in column:
         return [None if code < 0 else column["levels"][code] for code in column["codes"]]

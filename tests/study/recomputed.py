@@ -305,7 +305,7 @@ def page_differences(page, rows):
     if "cost-of-accuracy" in numbers["figures"]:
         drawn = frame_of(numbers["figures"]["cost-of-accuracy"]["table"])
         expected = {
-            place: {"seconds": row["seconds"]}
+            place: {"seconds": float(f"{row['seconds']:.4g}")}  # along a logarithmic axis
             for place, row in achieved(rows, shift, CURVE).items()
             if row["reached"] > 0
         }

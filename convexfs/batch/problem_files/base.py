@@ -134,13 +134,12 @@ class Reader:
     def _checked(self, name: str) -> Any:
         kind, expected = KINDS[name]
         value = self.names[name]
-        if not isinstance(value, kind) or (kind is list and not self._is_list_of_names(value)):
+        fits = isinstance(value, kind)
+        if fits and kind is list:
+            fits = bool(value) and all(isinstance(entry, str) for entry in value)
+        if not fits:
             self.fail(f"{name} must be {expected}, not {value!r}", name)
         return value
-
-    @staticmethod
-    def _is_list_of_names(value: list[Any]) -> bool:
-        return bool(value) and all(isinstance(entry, str) for entry in value)
 
     def check_grid(self, grid: Mapping[Any, Any], takes: set[str], whose: str) -> None:
         """Raise unless each name of GRID is in `takes` and has a nonempty list of JSON values."""

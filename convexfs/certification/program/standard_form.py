@@ -114,17 +114,12 @@ class StandardForm:
             rows = sum(each.size for each in self.constraints)
             spare = (rows if layout is None else layout.shape[1]) - y.size
             padded = [y] if spare == 0 else []
-            if spare > 0 and self._starts_or_ends_with_bounds(spare):
+            if spare > 0 and int((~self.equalities & ~self.curved).sum()) >= spare:
                 zeros = np.zeros(spare)
                 padded = [np.concatenate([zeros, y]), np.concatenate([y, zeros])]
             for each in padded:
-                yield self._with_bounds(each if layout is None else layout @ each)
-
-    def _with_bounds(self, y: np.ndarray) -> np.ndarray:
-        return np.concatenate([y, np.zeros(self.b.size - y.size)])
-
-    def _starts_or_ends_with_bounds(self, number: int) -> bool:
-        return int((~self.equalities & ~self.curved).sum()) >= number
+                own = each if layout is None else layout @ each
+                yield np.concatenate([own, np.zeros(self.b.size - own.size)])
 
     @cached_property
     def entry_rows(self) -> np.ndarray:

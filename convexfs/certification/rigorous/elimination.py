@@ -180,13 +180,9 @@ class _Rows:
 def _exact(start: float, factor: float, value: float) -> float | None:
     """Return start + factor * value if it is exactly a double, else None."""
     product = factor * value
-    if abs(factor) != 1.0 and abs(value) != 1.0 and not _is_power_of_two(factor):
+    if abs(factor) != 1.0 and abs(value) != 1.0 and abs(np.frexp(factor)[0]) != 0.5:
         return None
     total = start + product
     back = total - start
     error = (start - (total - back)) + (product - back)
     return total if error == 0.0 else None
-
-
-def _is_power_of_two(value: float) -> bool:
-    return value != 0.0 and abs(np.frexp(value)[0]) == 0.5

@@ -36,12 +36,13 @@ def read_h5ad(path: Path, reading: Reading) -> dict[str, Any]:
         _check_layer(reading.layer, layers, path.name, "X" in file)
         stored = file["X"] if reading.layer is None else file["layers"][reading.layer]
         columns = {key: _column(file["obs"][key]) for key in _columns(file["obs"])}
+        named = filter(None, [symbol_column(_columns(file["var"]))])
         return {
             **{key: values for key, values in columns.items() if key not in RESERVED},
             "X": _matrix(stored, reading, path.name),
             "feature_names": _index(file["var"]),
             "ids": _index(file["obs"]),
-            **_symbols({key: _column(file["var"][key]) for key in _symbol_names(file["var"])}),
+            **_symbols({key: _column(file["var"][key]) for key in named}),
         }
 
 
@@ -64,11 +65,6 @@ def _symbols(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     if name is None:
         return {}
     return {SYMBOLS: np.array([str(v or "") for v in columns[name]], dtype=object)}
-
-
-def _symbol_names(var: Any) -> list[str]:
-    name = symbol_column(_columns(var))
-    return [] if name is None else [name]
 
 
 def write_h5ad(
@@ -145,17 +141,12 @@ def _check_layer(layer: str | None, layers: list[str], name: str, has_x: bool) -
         raise InputError(f"{name} has no X; name a layer by --layer: {', '.join(layers)}")
 
 
-def _check_dense(shape: tuple[int, ...], reading: Reading, name: str) -> None:
-    rows, columns = shape
-    reading.limit.check(
-        rows * columns * _NUMBER, f"{name}, as a dense matrix of {rows} x {columns},"
-    )
-
-
 def _matrix(stored: Any, reading: Reading, name: str) -> Any:
     """Read a stored matrix: dense ones as they are, sparse ones sparse if options allow it."""
     if hasattr(stored, "shape"):
-        _check_dense(stored.shape, reading, name)
+        rows, columns = stored.shape
+        what = f"{name}, as a dense matrix of {rows} x {columns},"
+        reading.limit.check(rows * columns * _NUMBER, what)
         return stored[()]
     kinds = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
     kind = stored.attrs.get("encoding-type", stored.attrs.get("h5sparse_format", ""))

@@ -144,14 +144,9 @@ def from_arrays(arrays: Mapping[str, Any], reading: Reading, name: str) -> Datas
         name=name,
         target=labels,
         split=arrays.get("split"),
-        drop=reading.drop,
         ids=_listed(arrays.get("ids")),
         aside={column: np.ravel(arrays[column]) for column in reading.aside},
-        impute=reading.impute,
-        mixed=reading.mixed,
-        categorical=reading.categorical,
-        told=reading.told,
-        target_kind=reading.target_kind,
+        **reading.of_data_set,
     )
     if names is None or anndata_plink.SYMBOLS not in arrays:
         return data

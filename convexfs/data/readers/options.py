@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -107,10 +107,23 @@ class Reading(ReadOptions):
     limit: ReadLimit = field(default_factory=read_limit)
     told: list[str] = field(default_factory=list)
 
+    @property
+    def of_data_set(self) -> dict[str, Any]:
+        """Return the options that :func:`make_dataset` takes, by its parameters."""
+        names = ("drop", "impute", "mixed", "categorical", "told", "target_kind")
+        return {name: getattr(self, name) for name in names}
+
     def tell(self, sentence: str) -> None:
         """Append a note for the user to `told`, unless it is there."""
         if sentence not in self.told:
             self.told.append(sentence)
+
+
+def unused_name(name: str, taken: Collection[str]) -> str:
+    """Return `name`, followed by as many underscores as it takes to differ from those taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def distinct_names(names: Sequence[Any], tell: Callable[[str], None] | None = None) -> list[str]:

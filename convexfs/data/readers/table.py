@@ -68,15 +68,10 @@ def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
             frame[target],
             name=name,
             target=target,
-            drop=reading.drop,
             ids=ids,
             id_name=own or "id",
             aside={column: frame[column] for column in aside},
-            impute=reading.impute,
-            mixed=reading.mixed,
-            categorical=reading.categorical,
-            told=reading.told,
-            target_kind=reading.target_kind,
+            **reading.of_data_set,
         )
     return with_metadata(data, features, metadata)
 

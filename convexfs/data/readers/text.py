@@ -16,7 +16,7 @@ import numpy as np
 from convexfs.data.readers import memory_estimate
 from convexfs.data.readers.memory_estimate import open_decompressed
 from convexfs.data.readers.memory_limit import ReadLimit
-from convexfs.data.readers.options import Reading, distinct_names
+from convexfs.data.readers.options import Reading, distinct_names, unused_name
 from convexfs.errors import InputError
 
 #: Separators that are tried, with their names in notes.
@@ -238,7 +238,7 @@ def _header(lines: list[str], form: TextFormat, name: str, reading: Reading) -> 
     if body and all(len(row) == len(names) + 1 for row in body) and _row_names(body):
         names = ["", *names]  # R writes tables with row names this way.
     if names[0] == "" and len(names) > 1 and (not body or _row_names(body)):
-        names[0] = _unused(ROW_NAMES, names)
+        names[0] = unused_name(ROW_NAMES, names)
         reading.tell(f"the first column has no name, and is called '{names[0]}'")
     if "" in names:
         full = next((i for i, row in enumerate(rows) if _may_be_header(row, len(names))), None)
@@ -263,12 +263,6 @@ def _row_names(body: Sequence[Sequence[str]]) -> bool:
         return False
     numbered = [[str(i + k) for i in range(len(first))] for k in (0, 1)]
     return first in numbered or not any(map(is_number, first))
-
-
-def _unused(name: str, names: Sequence[str]) -> str:
-    while name in names:
-        name += "_"
-    return name
 
 
 def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.readers.cells import number_text
-from convexfs.data.readers.options import Reading
+from convexfs.data.readers.options import Reading, unused_name
 from convexfs.data.readers.text import ROW_NAMES, is_number
 
 #: Most rows, and most columns, that are inspected for the orientation.
@@ -48,10 +48,7 @@ def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
         reading.tell(f"reported beside the names of features: {listed}")
     turned = _columns(frame.iloc[:, samples], reading)
     turned.columns = [str(value) for value in frame.iloc[:, 0]]
-    name = ROW_NAMES
-    while name in turned.columns:
-        name += "_"
-    turned.insert(0, name, [names[j] for j in samples])
+    turned.insert(0, unused_name(ROW_NAMES, turned.columns), [names[j] for j in samples])
     left = [name for name in reading.drop if name not in dropped]
     return turned, metadata, replace(reading, drop=left)
 

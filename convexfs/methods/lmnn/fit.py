@@ -121,7 +121,8 @@ def lmnn(
         numbers.check_size(rounds[-1], frame.shape[1])
         solution, certificate = solve_step(formulation, values, hyper, solving)
         before = solution = solution.after(before)
-        M = _psd_part(require_answer(solution, formulation.symbol, solving))
+        eigenvalues, vectors = eigh(require_answer(solution, formulation.symbol, solving))
+        M = (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
         loss = _losses(values["X"], codes, pairs, M)
         unlisted = np.where(listed, 0.0, np.maximum(loss, 0.0))
         if unlisted.max() <= least:
@@ -198,12 +199,6 @@ def _largest(lost: np.ndarray, most: int) -> np.ndarray:
     marked = np.zeros(lost.shape, dtype=bool)
     np.put_along_axis(marked, columns, True, axis=1)
     return marked
-
-
-def _psd_part(M: np.ndarray) -> np.ndarray:
-    """Return M without negative eigenvalues, which are solver errors."""
-    eigenvalues, vectors = eigh(M)
-    return (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
 
 
 def _over_all(certificate: Certificate, solution: Solution, left_out: float) -> Certificate:

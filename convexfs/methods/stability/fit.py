@@ -82,26 +82,6 @@ def largest_tail(
     return StabilityResult(*best, worst)
 
 
-def unimodal_closed_form(
-    n_selected: float, n_features: int, threshold: float, n_pairs: int
-) -> float:
-    r"""Return the paper's bound on expected false selections (Shah & Samworth 2013, Theorem 2).
-
-    It is the number of features times :func:`largest_tail` at thresholds on the grid of 1/2B:
-
-    :math:`C q^2 / J`, with :math:`C = 1 / (2 (2\tau - 1 - 1/2B))` up to :math:`\tau = 3/4` and
-    :math:`4 (1 - \tau + 1/2B) / (1 + 1/B)` above, for :math:`\theta = q / J \le 1 / \sqrt 3` and
-    :math:`\tau` above the smaller of :math:`1/2 + \theta^2` and
-    :math:`1/2 + 1/2B + 3 \theta^2/4`.
-    """
-    half_step = 1.0 / (2 * n_pairs)
-    if threshold <= 0.75:
-        factor = 1.0 / (2.0 * (2.0 * threshold - 1.0 - half_step))
-    else:
-        factor = 4.0 * (1.0 - threshold + half_step) / (1.0 + 2.0 * half_step)
-    return factor * n_selected**2 / n_features
-
-
 def meinshausen_buhlmann(n_selected: float, n_features: int, threshold: float) -> float:
     r"""Return Meinshausen & Buhlmann's bound on false selections, :math:`q^2 / ((2 \tau - 1) J)`.
 

@@ -1,7 +1,7 @@
 """Assemble a page: sections of HTML in the template, with style, scripts and numbers.
 
-Numbers keep all their digits, so that downloads from a page equal the computed values. The page
-rounds only for display.
+Numbers of tables keep all their digits, so that downloads from a page equal the computed values,
+and the page rounds only for display. Numbers drawn along logarithmic axes have four digits.
 """
 
 import html
@@ -29,6 +29,8 @@ from convexfs.study.figures import COLOURS, SHADES, Figure
 SCRIPTS = ("numbers.js", "table.js", "figures.js", "page.js")
 #: Text columns with a larger share of distinct values are not dictionary-encoded.
 CODED_SHARE = 0.5
+#: Numbers whose texts have on average at most this many characters are written as texts.
+SHORT = 12
 #: Ids in plotly's script: it adds a style for maps, which no page has, unless such an element
 #: exists.
 _MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
@@ -130,9 +132,10 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
     """Encode a column losslessly and compactly for JSON, by its kind.
 
     Words are ``codes`` into ``levels`` with -1 for what is missing, or ``values`` if few
-    are alike; integers, flags and numbers of two decimals are ``values``; others are
+    are alike; integers, flags and numbers of few digits are ``values``; others are
     ``doubles``, the bytes of little-endian doubles in base 64, which are half as long as digits
-    and quicker to read.
+    and quicker to read: the first bytes of all of them, then the second, because like bytes side
+    by side are compressed better.
     """
     if kind in ("text", "code", "long", "outcome", "timed"):
         codes, levels = pd.factorize(values)
@@ -143,9 +146,11 @@ def encoded(values: Any, kind: str) -> dict[str, Any]:
         plain = bool if kind == "flag" else int
         return {"values": [None if pd.isna(value) else plain(value) for value in values]}
     doubles = values.to_numpy(dtype="<f8", na_value=np.nan)
-    if np.isfinite(doubles).all() and (np.round(doubles, 2) == doubles).all():
-        return {"values": doubles.tolist()}
-    return {"doubles": b64encode(doubles.tobytes()).decode()}
+    known = doubles[~np.isnan(doubles)]
+    if np.isfinite(known).all() and sum(map(len, map(repr, known.tolist()))) <= SHORT * len(known):
+        return {"values": [None if value != value else value for value in doubles.tolist()]}
+    planes = np.frombuffer(doubles.tobytes(), np.uint8).reshape(-1, 8).T
+    return {"doubles": b64encode(planes.tobytes()).decode()}
 
 
 def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
@@ -155,13 +160,24 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
         "tables": {name: table.as_json() for own in sections for name, table in own.tables.items()},
         "figures": {
             figure.name: figure.as_json(solvers)
-            | {"table": Table("", figure.ordered(solvers)).as_json()}
+            | {"table": Table("", drawn_table(figure, solvers)).as_json()}
             for figure in drawn
         },
         "colours": COLOURS,
         "shades": SHADES,
     }
     return json.dumps(numbers, separators=(",", ":"), allow_nan=False)
+
+
+def drawn_table(figure: Figure, solvers: list[str]) -> Any:
+    """Return a figure's table, with four digits of the numbers along logarithmic axes.
+
+    A drawing shows no more of them; along other axes numbers may differ in later digits.
+    """
+    frame = figure.ordered(solvers)
+    along = {figure.x: figure.log_x, figure.y: figure.log_y}
+    numbers = frame[[name for name in along if along[name]]].select_dtypes("float")
+    return frame.assign(**numbers.map(lambda value: float(f"{value:.4g}")))
 
 
 def page_html(

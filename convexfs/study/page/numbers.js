@@ -27,11 +27,11 @@ function unpacked(text) {
 
 const numbers = JSON.parse(await unpacked(document.getElementById("numbers").textContent));
 
-/** Numbers from the bytes of doubles in base 64. */
+/** Numbers from base 64 of the first bytes of all doubles, then their second bytes, and so on. */
 function doubles(text) {
   const bytes = atob(text);
-  const made = new Uint8Array(bytes.length);
-  for (let k = 0; k < bytes.length; k += 1) made[k] = bytes.charCodeAt(k);
+  const [made, count] = [new Uint8Array(bytes.length), bytes.length / 8];
+  for (let k = 0; k < bytes.length; k += 1) made[8 * (k % count) + Math.floor(k / count)] = bytes.charCodeAt(k);
   return new Float64Array(made.buffer);
 }
 

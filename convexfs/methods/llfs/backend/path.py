@@ -100,7 +100,7 @@ class PathSolver(SeparationSolver):
                 break
             # The remaining gain is small, or needs more than the usual accuracy.
             exact = exact or best.promise <= NEAR or 2 * vain >= most
-            kind = self._vain_kind(vain)
+            kind = self._first_kind if vain % 3 == 2 else self._next_kind
         if best.f is not None and not np.isfinite(best.promise):
             best.promise, _ = self.promise(self.point.at(best.f), best.value, eps)
         return best
@@ -112,10 +112,6 @@ class PathSolver(SeparationSolver):
     @property
     def _next_kind(self) -> str:
         return CURVED if self.programs.curved else self._first_kind
-
-    def _vain_kind(self, vain: int) -> str:
-        """Return the kind of subproblem after steps without progress: now and then a linear one."""
-        return self._first_kind if vain % 3 == 2 else self._next_kind
 
     def _step(
         self, kind: str, place: Place, price: Price | None, best: Answer, eps: float, exact: bool

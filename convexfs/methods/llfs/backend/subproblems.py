@@ -74,13 +74,6 @@ class Subproblems:
     def tangents(self) -> int:
         return TANGENTS if self.curved else LINEAR_TANGENTS
 
-    @cached_property
-    def paced(self) -> bool:
-        """Return whether the solver accepts a tighter tolerance than usual."""
-        from convexfs.solving.backends import BACKENDS
-
-        return BACKENDS[self.solver].pace is not None
-
     def run(
         self, kind: str, numbers: Mapping[str, Any], gain: float, exact: bool = False
     ) -> np.ndarray | None:

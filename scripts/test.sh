@@ -16,5 +16,19 @@ export NUMBA_CACHE_DIR="$venv/kernels-${state%% *}" OMP_NUM_THREADS=1 OPENBLAS_N
 bin="$venv/bin"
 
 echo "== lint" && "$bin/ruff" check . && "$bin/ruff" format --check .
-echo "== types" && "$bin/pyright" --project "$root/pyproject.toml" --pythonpath "$bin/python"
-echo "== tests" && "$bin/python" -m pytest -n 2 -m "$tier" "$@"
+
+# Pyright occupies one core, so the tests do not wait for it. With a process group of its own it
+# can be stopped as a whole.
+told=$(mktemp)
+set -m
+"$bin/pyright" --project "$root/pyproject.toml" --pythonpath "$bin/python" >"$told" 2>&1 &
+types=$!
+set +m
+trap 'kill -- "-$types" 2>/dev/null || true; rm -f "$told"' EXIT
+
+# Neighbouring tests share fixtures and kernels, so each worker takes one half of them.
+failed=0
+echo "== tests" && "$bin/python" -m pytest -n 2 --dist worksteal -m "$tier" "$@" || failed=$?
+echo "== types" && wait "$types" || failed=$?
+cat "$told"
+exit "$failed"

@@ -99,7 +99,7 @@ def test_a_run_is_killed_and_resumed_where_things_are_refused(slow, tmp_path, re
         assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.slow(cases=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", REFUSALS)
 def test_a_second_process_is_refused_and_told_of_the_first(slow, tmp_path, refusing, words):
     # The first is to wait, not to compute, while the second one is loaded.

@@ -73,7 +73,7 @@ for line in sys.argv[1:]:
 
 
 def test_the_command_lists_shows_and_selects_by_it(run):
-    lines = "list", "show soft-margin", "select iris --method soft-margin --json"
+    lines = "list", "show soft-margin", "select iris --method soft-margin --top 2 --json"
     listed, shown, selected, _ = run("-c", COMMANDS, *lines).split("end of a command\n")
     assert "soft-margin" in listed
     assert "log" in shown

@@ -94,12 +94,12 @@ def test_the_ranking_has_a_row_per_class_and_feature(found):
 @pytest.mark.filterwarnings("ignore:nothing is selected")
 def test_without_signal_there_are_no_markers():
     counts = []
-    for seed in range(12):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         data = make_dataset(rng.standard_normal((60, 40)), rng.permutation(np.arange(60) % 5))
         counts.append(convexfs.select(data, per_class=True).support.sum())
-    # FDR of 10 %: any marker in about 1 of 10 sets; 5 or more of 12 have a chance of .4 %.
-    assert np.count_nonzero(counts) < 5
+    # FDR of 10 %: any marker in about 1 of 10 sets; 4 or more of 8 have a chance of .5 %.
+    assert np.count_nonzero(counts) < 4
 
 
 def test_what_markers_cannot_be_selected_by_is_refused(table, found):

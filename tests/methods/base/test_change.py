@@ -250,6 +250,7 @@ def test_a_build_of_llfs_that_asks_for_tangents_is_stated_outside_a_fit_too():
         slope = mean_utility_gradient(a_same, iterate, s, lam)
         return llfs_tangent_step(slope, a_other, s, lam, eps, max_features, tangents)
 
-    model = LLFS(max_features=3, betas=[0.5], formulation=build).fit(X[:10:2], Y[:10:2])
+    few = X[:10:2, :5], Y[:10:2]
+    model = LLFS(max_features=2, betas=[0.5], formulation=build).fit(*few)
     assert model.solution_.solver == "HIGHS"
     assert solve(model.problem(2)).solved

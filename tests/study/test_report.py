@@ -134,7 +134,6 @@ def test_nothing_that_a_folder_names_is_run(solved, tmp_path):
         ("UPDATE tasks SET problem_file = ?, problem_sha256 = ?", (str(evil), digest)),
         ("DELETE FROM problems",),
     )
-    gather(folder).html  # noqa: B018
     export(folder, tmp_path / "table.csv")
     assert main(["report", str(folder)]) == 0
     assert not mark.exists()
@@ -270,9 +269,9 @@ def test_folders_without_results_are_refused(tmp_path):
         gather(tmp_path / "empty")
 
 
-def test_a_page_that_cannot_be_written_is_told(run, tmp_path):
+def test_a_page_that_cannot_be_written_is_told(report, tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
-        gather(run).write(tmp_path / "missing" / "page.html")
+        report.write(tmp_path / "missing" / "page.html")
 
 
 @given(st.lists(st.none() | st.floats(allow_nan=False)), st.sampled_from(["number", "seconds"]))

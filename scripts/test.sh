@@ -19,16 +19,16 @@ echo "== lint" && "$bin/ruff" check . && "$bin/ruff" format --check .
 
 # Pyright occupies one core, so the tests do not wait for it. With a process group of its own it
 # can be stopped as a whole.
-told=$(mktemp)
+report=$(mktemp)
 set -m
-"$bin/pyright" --project "$root/pyproject.toml" --pythonpath "$bin/python" >"$told" 2>&1 &
+"$bin/pyright" --project "$root/pyproject.toml" --pythonpath "$bin/python" >"$report" 2>&1 &
 types=$!
 set +m
-trap 'kill -- "-$types" 2>/dev/null || true; rm -f "$told"' EXIT
+trap 'kill -- "-$types" 2>/dev/null || true; rm -f "$report"' EXIT
 
 # Neighbouring tests share fixtures and kernels, so each worker takes one half of them.
 failed=0
 echo "== tests" && "$bin/python" -m pytest -n 2 --dist worksteal -m "$tier" "$@" || failed=$?
 echo "== types" && wait "$types" || failed=$?
-cat "$told"
+cat "$report"
 exit "$failed"

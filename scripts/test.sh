@@ -14,6 +14,8 @@ state=$(grep -rlE --include=*.py "kernels? import|numba" convexfs | sort | xargs
 export NUMBA_CACHE_DIR="$venv/kernels-${state%% *}" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 [ -d "$NUMBA_CACHE_DIR" ] || rm -rf "$venv"/kernels-*
 bin="$venv/bin"
+# The tests start over a hundred processes, so bytecode is kept.
+unset PYTHONDONTWRITEBYTECODE
 
 echo "== lint" && "$bin/ruff" check . && "$bin/ruff" format --check .
 

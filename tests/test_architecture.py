@@ -255,7 +255,8 @@ def test_importing_convexfs_loads_nothing_heavy():
 
 
 def test_a_native_fit_never_imports_cvxpy():
-    fit = "import convexfs; d = convexfs.load('iris'); convexfs.Relief().fit(d.X, d.y)"
+    data = "import convexfs; d = convexfs.load('iris')"
+    fit = "; ".join([data, *(f"convexfs.{name}().fit(d.X, d.y)" for name in ("Relief", "Logo"))])
     loaded = loaded_after(fit)
     assert "sklearn" in loaded
     assert "cvxpy" not in loaded

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 
@@ -123,17 +124,28 @@ def test_classes_of_other_packages_are_compiled_after_a_fit():
     assert ran.stdout == "1.5\n", ran.stderr
 
 
+SELECT = [sys.executable, "-m", "convexfs", "select", "iris", "--top", "2"]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """The kernels of a short command, compiled into a new cache."""
+    folder = tmp_path_factory.mktemp("cache")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    subprocess.run(SELECT, env=environment, capture_output=True, check=True)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_a_damaged_cache_of_kernels_is_one_line_that_names_it(tmp_path, ending):
-    line = [sys.executable, "-m", "convexfs", "select", "iris"]
+def test_a_damaged_cache_of_kernels_is_one_line_that_names_it(cache, tmp_path, ending):
+    shutil.copytree(cache, tmp_path, dirs_exist_ok=True)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run(line, env=environment, capture_output=True, check=True)
     damaged = [*tmp_path.rglob(f"*.{ending}")]
     assert damaged
     for file in damaged:
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    ran = subprocess.run(line, env=environment, capture_output=True, text=True)
+    ran = subprocess.run(SELECT, env=environment, capture_output=True, text=True)
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1, ran.stderr
     assert "are damaged; delete that folder" in ran.stderr

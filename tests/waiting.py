@@ -12,4 +12,4 @@ def until(condition, process=None):
     while not condition():
         assert process is None or process.poll() is None, "it ended before it happened"
         assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
+        time.sleep(0.05)

@@ -99,9 +99,11 @@ def test_a_run_is_killed_and_resumed_where_things_are_refused(slow, tmp_path, re
         assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.slow(cases=1)
-@pytest.mark.parametrize("words", REFUSALS)
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["maps", "maps and locks"])
 def test_a_second_process_is_refused_and_told_of_the_first(slow, tmp_path, refusing, words):
+    # The first is to wait, not to compute, while the second one is loaded.
+    slow.write_text(slow.read_text().replace("sleep(0.05)", "sleep(0.5)"))
     out, environment = tmp_path / "out", refusing(words)
     line = command(slow, "--jobs", 2, "--out", out)
     first = started(line, environment)
@@ -116,17 +118,27 @@ def test_a_second_process_is_refused_and_told_of_the_first(slow, tmp_path, refus
     assert not (out / HOLDER).exists()
 
 
-@pytest.mark.parametrize("words", REFUSALS)
-def test_a_store_in_wal_mode_is_read_and_resumed_where_it_cannot_be(tmp_path, refusing, words):
-    fill(tmp_path / "run")
-    killed = (
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """A store with the write-ahead log of a process that was killed."""
+    folder = tmp_path_factory.mktemp("killed") / "run"
+    fill(folder)
+    program = (
         "import os; from tests.batch.rows import ATTEMPT, task; "
         "from convexfs.batch.store.store import Store\n"
-        f"store = Store({str(tmp_path / 'run')!r}); store.record(task('d'), [ATTEMPT], [])\n"
-        "os._exit(0)"  # and leaves a write-ahead log
+        f"store = Store({str(folder)!r}); store.record(task('d'), [ATTEMPT], [])\n"
+        "os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", killed], check=True)
-    assert (tmp_path / "run" / f"{RESULTS}-wal").stat().st_size
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert (folder / f"{RESULTS}-wal").stat().st_size
+    return folder
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_a_store_in_wal_mode_is_read_and_resumed_where_it_cannot_be(
+    killed, tmp_path, refusing, words
+):
+    shutil.copytree(killed, tmp_path / "run")
     program = (
         "from convexfs.batch.store.store import Store; from tests.batch.rows import ATTEMPT, task\n"
         f"folder = {str(tmp_path / 'run')!r}\n"

@@ -14,6 +14,7 @@ import pytest
 from convexfs.batch.run import solve_files
 from convexfs.batch.store.store import LOG, Store, unpack
 from convexfs.batch.workers.pool import run
+from convexfs.cli import main
 from tests.batch.problem_texts import command
 from tests.batch.processes import children
 from tests.waiting import until
@@ -108,14 +109,11 @@ def test_forks_in_a_batch_store_every_objective_with_its_own_task(tmp_path, jobs
     assert tasks["ok"].all()
 
 
-def test_an_interrupt_raised_by_a_task_is_the_failure_of_that_task(tmp_path):
-    file = write(tmp_path / "interrupt.py", "if number == 2: raise KeyboardInterrupt('mine')")
-    ran = subprocess.run(
-        command(file, "--jobs", 2, "--out", tmp_path / "run"),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 1
-    assert "Traceback" not in ran.stderr + ran.stdout
+def test_an_interrupt_raised_by_a_task_is_the_failure_of_that_task(tmp_path, capsys):
+    trouble = "if number == 2: raise KeyboardInterrupt('mine')"
+    file = write(tmp_path / "interrupt.py", trouble, "list(range(6))")
+    assert main(["solve", str(file), "--jobs", "2", "--out", str(tmp_path / "run")]) == 1
+    assert "Traceback" not in "".join(capsys.readouterr())
     _, tasks = objectives(tmp_path / "run")
     (failure,) = set(tasks.loc[tasks["status"] == "error", "failure"])
     assert failure == "KeyboardInterrupt: mine"
@@ -168,7 +166,7 @@ def test_a_thread_that_a_task_leaves_does_not_keep_the_command_alive(tmp_path, j
 
 @pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_text_that_is_not_utf_8_is_stored_escaped(tmp_path, jobs):
+def test_text_that_is_not_utf_8_is_stored_escaped(tmp_path, jobs, capsys):
     trouble = r"""
     if number == 1: raise ValueError("half a character: \udcff")
     x = cp.Variable(name="x\udce9")
@@ -176,11 +174,13 @@ def test_text_that_is_not_utf_8_is_stored_escaped(tmp_path, jobs):
     """
     file = write(tmp_path / "bad\udcff.py", trouble, "[0, 1, 2]")
     line = command(os.fsdecode(file), "--jobs", jobs, "--out", tmp_path / "run")
-    for done in (0, 3):  # the second command resumes what the first one stored
-        ran = subprocess.run(line, capture_output=True, text=True, check=False)
-        assert ran.returncode == 1, ran.stderr
-        assert "Traceback" not in ran.stderr
-        assert re.search(rf"finished in earlier runs\W+{done}\b", ran.stdout)
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    # The second command resumes what the first one stored.
+    again = main(line[3:]), *capsys.readouterr()
+    for done, (code, out, err) in ((0, (ran.returncode, ran.stdout, ran.stderr)), (3, again)):
+        assert code == 1, err
+        assert "Traceback" not in err
+        assert re.search(rf"finished in earlier runs\W+{done}\b", out)
     with Store.read(tmp_path / "run") as store:
         tasks, solutions = store.tasks(), store.solutions()
     failed = tasks[tasks["status"] == "error"].iloc[0]

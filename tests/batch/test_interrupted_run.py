@@ -66,6 +66,12 @@ def test_ctrl_c_keeps_what_is_finished_and_prints_the_line_to_go_on(slow, tmp_pa
     assert 5 < finished(out) < 400
 
 
+def fewer_and_longer(slow):
+    """Leave as much time as a hundred tasks take, and less to compute."""
+    text = slow.read_text().replace("range(400)", "range(40)")
+    slow.write_text(text.replace("sleep(0.05)", "sleep(0.15)"))
+
+
 def go_on(line, out, happens):
     """Start a run, let something happen when a few tasks are finished, and see how it ends."""
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -83,7 +89,7 @@ def assert_one_line(err):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["edited", "deleted"])
 def test_a_problem_file_that_changes_stops_the_run_and_nothing_is_lost(slow, tmp_path, how):
-    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
+    fewer_and_longer(slow)
     whole, out, text = tmp_path / "whole", tmp_path / "out", slow.read_text()
     line = command(slow, "--jobs", 2, "--out", out)
 
@@ -119,12 +125,12 @@ def test_a_folder_that_is_deleted_stops_the_run(slow, tmp_path):
 
 @pytest.mark.slow
 def test_a_folder_that_is_moved_stops_the_run_until_it_is_back(slow, tmp_path):
-    slow.write_text(slow.read_text().replace("range(400)", "range(100)"))
+    fewer_and_longer(slow)
     out, moved = tmp_path / "out", tmp_path / "moved"
     line = command(slow, "--jobs", 2, "--out", out)
     assert_stopped_without_its_folder(line, out, lambda: out.rename(moved))
     before = finished(moved)
     moved.rename(out)
     code, _ = go_on(line, out, lambda: None)
-    assert 5 < before < finished(out) == 100
+    assert 5 < before < finished(out) == 40
     assert code == 0

@@ -102,12 +102,11 @@ def script_of(capsys, tmp_path, *words):
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("seed", range(2))
-def test_jobs_that_are_killed_warned_and_reordered_end_as_one_process(tmp_path, capsys, seed):
+def test_jobs_that_are_killed_warned_and_reordered_end_as_one_process(tmp_path, capsys):
     file, out = tmp_path / "slow.py", tmp_path / "run"
     file.write_text(SLOW)
     script = script_of(capsys, tmp_path, file, "--out", out, "--slurm", 4, "--time", "0:10:00")
-    slurm = FakeSlurm(tmp_path / "slurm", seed)
+    slurm = FakeSlurm(tmp_path / "slurm")
     slurm.submit(script)
 
     def happens(number, restarts, process):

@@ -57,7 +57,7 @@ def test_rows_that_cancel_bound_the_column_that_is_left():
     assert not np.isfinite(box.upper).any()
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("kind", soundness.CHECKS)
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_bounds_and_boxes_hold(kind, first):

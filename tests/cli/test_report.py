@@ -4,6 +4,8 @@ import pytest
 
 from convexfs.batch.run import solve_files
 from convexfs.cli import main
+from convexfs.errors import InputError
+from convexfs.study.page import gather
 
 PLAIN = """
 METHOD = "relief"
@@ -11,6 +13,11 @@ DATA = ["iris"]
 GRID = {"n_neighbors": [1, 2]}
 SOLVERS = ["native", "CLARABEL"]
 """
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return gather(folder)
 
 
 @pytest.fixture(scope="module")
@@ -74,22 +81,24 @@ def test_a_target_that_cannot_be_written_is_one_line(folder, capsys):
 
 
 @pytest.mark.parametrize("name", ["results.sqlite", "log.txt", "page", "page.html.txt"])
-def test_only_pages_are_written(folder, name, capsys):
+def test_only_pages_are_written(folder, page, name):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert main(["report", str(folder), "--out", str(folder / name)]) == 2
-    assert "a page is written to a file that ends in .html" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"a page is written to a file that ends in \.html"):
+        page.write(folder / name)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_page_is_never_written_over_something_else(folder, tmp_path, capsys):
+def test_a_page_is_never_written_over_something_else(folder, page, tmp_path, capsys):
     (tmp_path / "notes.html").write_text("my notes")
     (tmp_path / "linked.html").symlink_to(folder / "results.sqlite")
     before = (folder / "results.sqlite").read_bytes()
     reasons = {"notes.html": "is there already and is no page", "linked.html": "a symbolic link"}
     for name, reason in reasons.items():
-        assert main(["report", str(folder), "--out", str(tmp_path / name)]) == 2
-        assert reason in capsys.readouterr().err
+        with pytest.raises(InputError, match=reason):
+            page.write(tmp_path / name)
+    assert main(["report", str(folder), "--out", str(tmp_path / "linked.html")]) == 2
+    assert "a symbolic link" in capsys.readouterr().err
     assert (tmp_path / "notes.html").read_text() == "my notes"
     assert (folder / "results.sqlite").read_bytes() == before
     for _ in range(2):
-        assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+        page.write(tmp_path / "page.html")

@@ -113,12 +113,15 @@ def lines_of(words, shell="", **variables):
     return ran.returncode, ran.stdout, ran.stderr
 
 
-@pytest.mark.parametrize("words", ["--version", "--help", "list", "select iris", "show relief"])
+FULL = (">/dev/full", "standard output cannot be written (No space left on device)")
+CLOSED = (">&-", "standard output is closed; send it somewhere, such as >/dev/null")
+
+
 @pytest.mark.parametrize(
-    ("end", "message"),
+    ("words", "end", "message"),
     [
-        (">/dev/full", "standard output cannot be written (No space left on device)"),
-        (">&-", "standard output is closed; send it somewhere, such as >/dev/null"),
+        *((words, *FULL) for words in ("--version", "--help", "list", "select iris")),
+        *((words, *CLOSED) for words in ("--version", "--help", "list", "show relief")),
     ],
 )
 def test_output_that_cannot_be_written(words, end, message):
@@ -149,13 +152,24 @@ ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowh
 PLAIN_LINES = ["--help", "list", "solvers", "select iris", "show relief", "show relief --mathml"]
 
 
-@pytest.mark.parametrize("words", PLAIN_LINES)
-def test_everything_can_be_said_in_ascii(words):
-    code, out, err = lines_of(words, **ASCII)
-    assert (code, err) == (0, "")
-    assert out.isascii()
-    assert "\\u" not in out
-    assert "?" not in out
+#: Runs its arguments as commands, one after the other.
+COMMANDS = """
+import sys
+from convexfs.cli import main
+sys.exit(max(main(line.split()) for line in sys.argv[1:]))
+"""
+
+
+def test_everything_can_be_said_in_ascii():
+    ran = subprocess.run(
+        [sys.executable, "-c", COMMANDS, *PLAIN_LINES],
+        env=os.environ | ASCII, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.isascii()
+    assert "\\u" not in ran.stdout
+    assert "?" not in ran.stdout
+    assert "</math>" in ran.stdout
 
 
 @pytest.mark.slow

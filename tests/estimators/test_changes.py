@@ -25,7 +25,7 @@ EIGHT = (
 SOLVERS = installed("CLARABEL", "ECOS", "SCS", "HIGHS", "SCIPY")
 WINE = load("wine").scaled()
 X, Y = WINE.X[::3], WINE.y[::3]
-FEW_X, FEW_Y = WINE.X[::12], WINE.y[::12]
+FEW_X, FEW_Y = WINE.X[::18], WINE.y[::18]
 #: The five features that Logo selects.
 FIVE = X[:, [0, 6, 9, 11, 12]]
 

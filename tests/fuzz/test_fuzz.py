@@ -303,7 +303,7 @@ def test_an_unknown_attack_is_named(capsys):
         ("commands", 60),
         ("invariances", 40),
         ("kills", 2),
-        ("certify", 250),
+        ("certify", 150),
     ],
 )
 def test_a_sample_finds_nothing(name, cases, tmp_path, capsys):

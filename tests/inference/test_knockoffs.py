@@ -123,8 +123,11 @@ def test_the_threshold_is_knockoff_plus():
 
 @pytest.mark.slow(cases=1)
 @pytest.mark.filterwarnings("ignore:nothing is selected")
-@pytest.mark.parametrize("covariance", ["known", "ledoit-wolf"])
-@pytest.mark.parametrize("estimator", [None, l1_logistic(0.2, 1e-4)], ids=["default", "l1"])
+@pytest.mark.parametrize(
+    ("estimator", "covariance"),
+    [(None, "known"), (l1_logistic(0.2, 1e-4), "ledoit-wolf")],
+    ids=["default", "l1"],
+)
 def test_the_false_discovery_rate_holds(covariance, estimator):
     at = np.arange(20)
     known = 0.5 ** np.abs(np.subtract.outer(at, at))

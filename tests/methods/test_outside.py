@@ -62,12 +62,22 @@ def run(environment, tmp_path):
     return command
 
 
+#: Runs its arguments as commands, one after the other.
+COMMANDS = """
+import sys
+from convexfs.cli import main
+for line in sys.argv[1:]:
+    assert main(line.split()) == 0
+    print("end of a command")
+"""
+
+
 def test_the_command_lists_shows_and_selects_by_it(run):
-    assert "soft-margin" in run("-m", "convexfs", "list")
-    assert "log" in run("-m", "convexfs", "show", "soft-margin")
-    chosen = json.loads(
-        run("-m", "convexfs", "select", "iris", "--method", "soft-margin", "--json")
-    )
+    lines = "list", "show soft-margin", "select iris --method soft-margin --top 2 --json"
+    listed, shown, selected, _ = run("-c", COMMANDS, *lines).split("end of a command\n")
+    assert "soft-margin" in listed
+    assert "log" in shown
+    chosen = json.loads(selected)
     assert chosen["certificate"]["ok"] is True
     assert "petal" in max(chosen["weights"], key=chosen["weights"].get)
 

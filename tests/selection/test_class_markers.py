@@ -35,10 +35,8 @@ def test_each_class_has_its_planted_markers(found):
 
 def test_a_class_is_tested_against_the_rest_and_adjusted_for_all_classes(found):
     data = found.data
-    alone = [
-        convexfs.select(make_dataset(data.X, data.y == c, data.feature_names)) for c in range(4)
-    ]
-    for name, own in zip(data.class_names, alone, strict=True):
+    for c, name in enumerate(data.class_names[:2]):
+        own = convexfs.select(make_dataset(data.X, data.y == c, data.feature_names))
         test, expected = found.tests[name], known(known(own.judgement).test)
         np.testing.assert_allclose(found.parts[name].weights, own.weights)
         # All four classes have a signal, so that q-values are those of the class alone.
@@ -94,12 +92,12 @@ def test_the_ranking_has_a_row_per_class_and_feature(found):
 @pytest.mark.filterwarnings("ignore:nothing is selected")
 def test_without_signal_there_are_no_markers():
     counts = []
-    for seed in range(12):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         data = make_dataset(rng.standard_normal((60, 40)), rng.permutation(np.arange(60) % 5))
         counts.append(convexfs.select(data, per_class=True).support.sum())
-    # FDR of 10 %: any marker in about 1 of 10 sets; 5 or more of 12 have a chance of .4 %.
-    assert np.count_nonzero(counts) < 5
+    # FDR of 10 %: any marker in about 1 of 10 sets; 4 or more of 8 have a chance of .5 %.
+    assert np.count_nonzero(counts) < 4
 
 
 def test_what_markers_cannot_be_selected_by_is_refused(table, found):

@@ -9,12 +9,10 @@ import pytest
 
 from convexfs.errors import InputError
 from convexfs.study.export import MOST_LATEX_ROWS, escape_latex, latex, write_tables
-from convexfs.study.page import gather
 from convexfs.study.page.assemble import Table
 
 
-def test_every_table_is_written_with_every_digit(run, tmp_path):
-    report = gather(run)
+def test_every_table_is_written_with_every_digit(report, tmp_path):
     files = {path.name for path in write_tables(report.tables, tmp_path / "t")}
     assert {f"{name}.csv" for name in report.tables} <= files
     assert {"summary.tex", "leaders.tex", "told.tex"} <= files
@@ -24,8 +22,8 @@ def test_every_table_is_written_with_every_digit(run, tmp_path):
     assert read["solver"].tolist() == told["solver"].tolist()
 
 
-def test_a_latex_table_has_the_columns_that_the_page_shows(run):
-    table = gather(run).tables["summary"]
+def test_a_latex_table_has_the_columns_that_the_page_shows(report):
+    table = report.tables["summary"]
     text = latex(table)
     heads = next(line for line in text.splitlines() if line.startswith(("settings", "solver")))
     assert heads.removesuffix(r" \\").split(" & ") == [
@@ -60,8 +58,8 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX here")
-def test_latex_takes_them(run, tmp_path):
-    write_tables(gather(run).tables, tmp_path)
+def test_latex_takes_them(report, tmp_path):
+    write_tables(report.tables, tmp_path)
     body = "\n".join(rf"\input{{{path.stem}}}\newpage" for path in tmp_path.glob("*.tex"))
     page = r"\documentclass{article}\usepackage{booktabs}\begin{document}" + body
     (tmp_path / "page.tex").write_text(page + r"\end{document}")

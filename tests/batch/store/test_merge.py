@@ -1,5 +1,6 @@
 """Parts joined: equal to one run, whatever was killed, missing or given twice."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,17 +13,37 @@ from convexfs.batch.store.shards import Shard
 from convexfs.batch.store.store import Store, same_results
 from convexfs.errors import InputError, RunError
 from convexfs.study.compare import compare_files
-from tests.batch.problem_texts import command, finished
+from tests.batch.problem_texts import PLAIN, command, finished
 from tests.waiting import until
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """A problem file of forty tasks."""
+    path = tmp_path_factory.mktemp("file") / "plain.py"
+    path.write_text(PLAIN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def solved(plain):
+    """All tasks in one folder, and in three parts."""
+    solve_files([plain], plain.parent / "whole")
+    for number in (1, 2, 3):
+        solve_files([plain], plain.parent / f"part-{number}", shard=Shard(number, 3))
+    return plain.parent
+
+
 @pytest.fixture
-def parts(plain, tmp_path):
-    """Forty tasks in three parts."""
-    folders = [tmp_path / f"part-{number}" for number in (1, 2, 3)]
-    for number, folder in enumerate(folders, 1):
-        solve_files([plain], folder, shard=Shard(number, 3))
-    return folders
+def whole(solved, tmp_path):
+    return shutil.copytree(solved / "whole", tmp_path / "whole")
+
+
+@pytest.fixture
+def parts(solved, tmp_path):
+    """The tasks in three parts, which a test may change."""
+    names = ("part-1", "part-2", "part-3")
+    return [shutil.copytree(solved / name, tmp_path / name) for name in names]
 
 
 def tables(folder):
@@ -33,13 +54,12 @@ def tables(folder):
         return store.problems().to_dict("records"), told, len(store.environments())
 
 
-def test_merged_parts_are_the_whole_run(plain, parts, tmp_path):
-    solve_files([plain], tmp_path / "whole")
+def test_merged_parts_are_the_whole_run(whole, parts, tmp_path):
     made = merge(parts, tmp_path / "merged")
     assert (made.shards, made.tasks, made.total) == (3, 40, 40)
     assert (made.missing, made.unfinished) == ((), ())
-    assert same_results(tmp_path / "whole", tmp_path / "merged") == []
-    assert tables(tmp_path / "whole") == tables(tmp_path / "merged")
+    assert same_results(whole, tmp_path / "merged") == []
+    assert tables(whole) == tables(tmp_path / "merged")
 
 
 def test_a_merge_done_twice_changes_nothing_and_the_run_goes_on_there(plain, parts, tmp_path):
@@ -69,13 +89,12 @@ def test_environments_keep_their_rows(parts, tmp_path):
     assert there == moved
 
 
-def test_missing_parts_are_named_and_may_come_later(plain, parts, tmp_path):
+def test_missing_parts_are_named_and_may_come_later(whole, parts, tmp_path):
     made = merge([parts[1]], tmp_path / "merged")
     assert made.missing == ("1/3", "3/3")
     assert made.tasks < made.total
     assert merge([parts[0], parts[2]], tmp_path / "merged").tasks == 40
-    solve_files([plain], tmp_path / "whole")
-    assert same_results(tmp_path / "whole", tmp_path / "merged") == []
+    assert same_results(whole, tmp_path / "merged") == []
 
 
 def test_a_part_that_is_not_finished_is_named(plain, tmp_path):
@@ -115,8 +134,8 @@ def _statuses(folder):
         return store.tasks()["status"].tolist()
 
 
+@pytest.mark.usefixtures("whole")
 def test_what_does_not_belong_together_is_refused(plain, parts, tmp_path):
-    solve_files([plain], tmp_path / "whole")
     solve_files([plain], tmp_path / "seeded", shard=Shard(1, 3), seed=1)
     solve_files([plain], tmp_path / "again", shard=Shard(1, 3))
     for folders, out, words in (
@@ -191,8 +210,7 @@ merging.merge(sys.argv[3:], sys.argv[2])
 
 @pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("when", [1, 2, 5, 7])
-def test_a_merge_killed_at_any_moment_goes_on(plain, parts, tmp_path, when):
-    solve_files([plain], tmp_path / "whole")
+def test_a_merge_killed_at_any_moment_goes_on(whole, parts, tmp_path, when):
     words = [str(when), str(tmp_path / "merged"), *map(str, parts)]
     ended = subprocess.run([sys.executable, "-c", KILLED, *words], check=False)
     assert ended.returncode == -signal.SIGKILL
@@ -203,4 +221,4 @@ def test_a_merge_killed_at_any_moment_goes_on(plain, parts, tmp_path, when):
         sizes.append(sizes[-1] + finished(part))
     assert whole_parts in sizes
     merge(parts, tmp_path / "merged")
-    assert same_results(tmp_path / "whole", tmp_path / "merged") == []
+    assert same_results(whole, tmp_path / "merged") == []

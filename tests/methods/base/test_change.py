@@ -15,6 +15,7 @@ from convexfs.errors import ConvexfsWarning, InputError, ProblemFileError
 from convexfs.methods.base.change import called, is_change
 from convexfs.methods.base.formulation import Solving
 from convexfs.methods.base.solve_step import solve_step
+from convexfs.methods.llfs.backend import custom
 from convexfs.methods.llfs.problem import llfs_tangent_step
 from convexfs.methods.llfs.utility import mean_utility_gradient
 
@@ -245,7 +246,9 @@ def test_a_file_whose_change_breaks_the_contract_is_refused(old, new, message, t
         load_problem_file(path)
 
 
-def test_a_build_of_llfs_that_asks_for_tangents_is_stated_outside_a_fit_too():
+def test_a_build_of_llfs_that_asks_for_tangents_is_stated_outside_a_fit_too(monkeypatch):
+    monkeypatch.setattr(custom, "MOST_PROGRAMS", 5)
+
     def build(a_same, a_other, s, lam, eps, max_features, iterate, tangents):
         slope = mean_utility_gradient(a_same, iterate, s, lam)
         return llfs_tangent_step(slope, a_other, s, lam, eps, max_features, tangents)

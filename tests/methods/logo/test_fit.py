@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -175,9 +173,9 @@ def test_the_convex_step_from_a_proven_fixed_point_leads_back_to_it(seed):
     assert value == pytest.approx(logo_penalised(Z, 1.0).objective, rel=1e-3)
 
 
-@pytest.mark.slow(cases=2)
+@pytest.mark.slow(cases=1)
 @pytest.mark.filterwarnings("ignore::convexfs.errors.ConvexfsWarning")
-@pytest.mark.parametrize("prune", [False, True])
+@pytest.mark.parametrize("prune", [True, False])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_printed_algorithm_claims_no_fixed_point_where_it_finds_none(seed, prune):
     X, codes = jittered_spiral(seed, n=20, noise=60)
@@ -375,14 +373,3 @@ def test_the_numeric_half_offers_what_build_takes(spiral):
     assert hyper == {"lam": 0.5}
     with pytest.raises(InputError, match="one a feature"):
         logo_penalised_problem(spiral.X, spiral.y, weights=np.ones(3))
-
-
-def test_a_native_fit_never_imports_cvxpy():
-    program = (
-        "import sys, convexfs; d = convexfs.load('spiral:noise=5,n=20');"
-        "convexfs.Logo().fit(d.X, d.y); print('cvxpy' in sys.modules)"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.strip() == "False"

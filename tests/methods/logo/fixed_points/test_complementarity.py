@@ -108,7 +108,7 @@ def test_a_matrix_without_an_answer_gives_none():
 SWINGING = [
     (faint(60, 500), {"lam": 0.3, "sigma": 0.5}),
     (faint(60, 500), {"lam": 1.0, "sigma": 0.5}),
-    (mostly_zeros(200, 3000), {"lam": 1.0}),
+    pytest.param(mostly_zeros(200, 3000), {"lam": 1.0}, marks=pytest.mark.slow),
     (mostly_zeros(200, 3000), {"lam": 3.0}),
 ]
 

@@ -92,27 +92,17 @@ class _Point:
 
     def moved(self, by: "_Point", primal: float, dual: float) -> "_Point":
         """Return this point moved by steps of these lengths along a direction."""
-        parts = {name: getattr(self, name) + primal * getattr(by, name) for name in _PRIMAL}
-        parts |= {
-            name: getattr(self, name) + dual * getattr(by, name) for name in (*_DUAL, "level")
-        }
-        return _Point(**parts)
+        lengths = dict.fromkeys(_PRIMAL, primal) | dict.fromkeys((*_DUAL, "level"), dual)
+        moved = {name: getattr(self, name) + t * getattr(by, name) for name, t in lengths.items()}
+        return _Point(**moved)
 
     def longest(self, by: "_Point") -> tuple[float, float]:
         """Return the longest primal and dual steps along a direction that keep all parts >= 0."""
-        primal = [
-            (self.u, by.u),
-            (self.room, by.room),
-            (self.loss, by.loss),
-            (self.slack, by.slack),
-        ]
-        dual = [
-            (self.share, by.share),
-            (self.rest, by.rest),
-            (self.lower, by.lower),
-            (self.upper, by.upper),
-        ]
-        return min(_longest(*p) for p in primal), min(_longest(*p) for p in dual)
+        primal, dual = (
+            min(_longest(getattr(self, name), getattr(by, name)) for name in names)
+            for names in (_PRIMAL, _DUAL)
+        )
+        return primal, dual
 
 
 def minimise(program: Program, tol: float, max_steps: int) -> Answer:

@@ -108,9 +108,9 @@ class Program:
         hinges = float(np.maximum(self.hinges(u), 0.0).sum())
         return self.constant + float(self.linear @ u) + self.c * hinges
 
-    def bound(self, share: np.ndarray, slope: np.ndarray | None = None) -> float:
-        """Return the lower bound on F that shares prove; `slope` is v, if known."""
-        v = self.linear + self.share_sums(share) if slope is None else slope
+    def bound(self, share: np.ndarray) -> float:
+        """Return the lower bound on F that shares prove."""
+        v = self.linear + self.share_sums(share)
         least = np.minimum(v, 0.0).sum() if self.total is None else self.total * v.min()
         return self.constant + self.c * self._margins(share) + float(least)
 

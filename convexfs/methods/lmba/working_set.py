@@ -31,41 +31,61 @@ def minimise_by_working_sets(program: Program, tol: float, max_steps: int) -> An
         return corner
     if n_features <= FEW and n_triplets <= FEW_TRIPLETS:
         return minimise(program, tol, max_steps)
-    u = program.equal_weights()
-    hinge = program.hinges(u)
-    share = (hinge > 0).astype(float)
-    features = _steepest(program, share)
-    near = np.argsort(np.abs(hinge), kind="stable")
-    n_near = np.count_nonzero(np.abs(hinge) <= _UNDECIDED * program.typical_hinge())
-    used = np.zeros(n_triplets, dtype=bool)
-    used[near[: max(FEW_TRIPLETS, n_near)]] = True
-    best, path = Answer(u, np.inf, -np.inf, share, 0), None
+    working = _WorkingSet(program)
+    best = Answer(program.equal_weights(), np.inf, -np.inf, working.share, 0)
     for _ in range(_MOST_ROUNDS):
-        hinges = np.flatnonzero(used)
-        if path is None:
-            path = InteriorPoint(program.over(hinges, share).on(features))
         rough = max(tol, _ROUGHLY * min(best.gap, 1.0))
-        before = path.steps
-        answer = path.run(rough, max_steps - best.steps + before)
-        u = np.zeros(n_features)
-        u[features] = answer.u
-        share[hinges] = answer.share
-        slope = program.linear + program.share_sums(share)
-        best = best.with_point(u, program.value(u))
-        best = best.with_shares(share.copy(), program.bound(share, slope))
-        best = replace(best, steps=best.steps + path.steps - before)
-        if best.gap <= tol or best.steps >= max_steps:
-            return best
-        hinge = program.hinges(u)
-        changed = ~used & ((hinge > 0) != (share > 0.5))
-        paying = _paying(program, slope, features)
-        if len(paying) or changed.any():
-            path = None
-        elif rough == tol:
-            return best
-        features = np.union1d(features, paying[: len(features)])
-        used |= changed
+        reached = working.solve(rough, max_steps - best.steps)
+        steps = best.steps + reached.steps
+        best = best.with_point(reached.u, reached.value)
+        best = replace(best.with_shares(reached.share, reached.bound), steps=steps)
+        if best.gap <= tol or steps >= max_steps:
+            break
+        if not working.grow(reached) and rough == tol:
+            break
     return best
+
+
+class _WorkingSet:
+    """The features and triplets in use; other weights are 0, other shares fixed at 0 or 1."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        hinge = program.hinges(program.equal_weights())
+        size = np.abs(hinge)
+        self.share = (hinge > 0).astype(float)
+        self.features = _steepest(program, self.share)
+        n_near = np.count_nonzero(size <= _UNDECIDED * program.typical_hinge())
+        nearest = np.argsort(size, kind="stable")[: max(FEW_TRIPLETS, n_near)]
+        self.used = np.zeros(len(hinge), dtype=bool)
+        self.used[nearest] = True
+        self.path: InteriorPoint | None = None
+
+    def solve(self, tol: float, max_steps: int) -> Answer:
+        """Solve the program of the working set; return an answer and a bound of the whole one."""
+        program, hinges = self.program, np.flatnonzero(self.used)
+        if self.path is None:
+            self.path = InteriorPoint(program.over(hinges, self.share).on(self.features))
+        before = self.path.steps
+        answer = self.path.run(tol, before + max_steps)
+        u = np.zeros(program.X.shape[1])
+        u[self.features] = answer.u
+        self.share[hinges] = answer.share
+        share, steps = self.share.copy(), self.path.steps - before
+        return Answer(u, program.value(u), program.bound(share), share, steps)
+
+    def grow(self, reached: Answer) -> bool:
+        """Add features that would lower the loss and hinges of another sign; False if none."""
+        program = self.program
+        slope = program.linear + program.share_sums(reached.share)
+        paying = _paying(program, slope, self.features)
+        changed = ~self.used & ((program.hinges(reached.u) > 0) != (reached.share > 0.5))
+        if not len(paying) and not changed.any():
+            return False
+        self.features = np.union1d(self.features, paying[: len(self.features)])
+        self.used |= changed
+        self.path = None
+        return True
 
 
 def _best_corner(program: Program) -> Answer | None:

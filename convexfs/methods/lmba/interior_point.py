@@ -158,8 +158,7 @@ class InteriorPoint:
         level = 0.0 if self.program.total is None else float(v.min())
         rest = v - level
         root = np.hypot(rest, 2.0 * product)
-        lower = product + 0.5 * (root + rest)
-        return lower, lower - rest, level
+        return product + 0.5 * (root + rest), product + 0.5 * (root - rest), level
 
     def _improved(self) -> Answer:
         """Return the better of the best answer and of the point reached."""
@@ -201,13 +200,16 @@ class InteriorPoint:
         """Take a predictor-corrector step; return the longer of its primal and dual lengths."""
         self.steps += 1
         at = self.point
+        gap = self._gap(at)
+        if gap <= 0.0:
+            return 0.0
         try:
             equations = _Equations(self.program, at)
         except np.linalg.LinAlgError:
             return 0.0
         ahead = equations.direction((0.0, 0.0, 0.0, 0.0))
         primal, dual = (min(1.0, length) for length in at.longest(ahead))
-        gap, predicted = self._gap(at), self._gap(at.moved(ahead, primal, dual))
+        predicted = self._gap(at.moved(ahead, primal, dual))
         n_products = 2 * (len(at.share) + len(at.u))
         width = max(predicted / gap, 0.0) ** 3 * gap / self.c / n_products
         slack, loss, lower, upper = ahead.products(ahead)

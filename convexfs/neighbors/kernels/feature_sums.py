@@ -10,6 +10,7 @@ the GIL, so that blocks can go to threads.
 import numpy as np
 
 from convexfs.kernels import compiled
+from convexfs.neighbors.kernels.vectors import wide_registers
 
 #: Features per tile: a few hundred samples then stay in the L2 cache.
 TILE = 128
@@ -70,6 +71,7 @@ def add_differences(tile, coefficient, start, stop, out):
 
     With a `start` of 0 sums begin anew. An odd number of samples has a row of zeros after it.
     """
+    wide_registers()
     n, width = len(coefficient), tile.shape[1]
     full = stop - (stop - start) % 4
     sums = np.empty((2, width), tile.dtype)
@@ -110,6 +112,7 @@ def pair_sums(block, starts, others, weight, out):
     the block's precision for at most one row beyond FEW_TERMS pairs, then added
     to `out` in its own.
     """
+    wide_registers()
     n, n_features = block.shape
     for first in range(0, n_features, TILE):
         tile = block[:, first : first + TILE].copy()

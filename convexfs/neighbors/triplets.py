@@ -1,8 +1,8 @@
 """Triplets of sample, target neighbour and impostor, over which Lmba's loss is a sum.
 
 A triplet (i, j, p) is a sample, one of its target neighbours (nearest hits) and
-one sample of another class. There are about k N^2 of them, so they are never
-listed for a solver of our own: their distances are entries of N x N matrices.
+one sample of another class. There are about k N^2 of them. Their distances are
+entries of N x N matrices, and their sums over features need no list of differences.
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def target_sum(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all target pairs (i, j) and all impostor pairs (i, p) as rows, for small N.
+    """Return all target pairs (i, j) and all impostor pairs (i, p) as rows.
 
     Returns
     -------

@@ -86,7 +86,10 @@ def test_steps_of_mixed_samples_are_those_of_numbers():
     turned = []
     for locality in (plain, mixed):
         columns = locality.take(every)
-        turned.append(locality.turning(columns, w, locality.signed(columns, w), pulls))
+        distances = locality.distances(columns, w)
+        signed = locality.signed_at(distances)
+        Z = locality.margins(columns, signed)
+        turned.append(locality.turning(columns, w, distances, signed, Z, pulls))
     for one, other in zip(*turned, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
 

@@ -26,6 +26,8 @@ from convexfs.neighbors.soft import has_hit, signed_probabilities
 #: With at most this many columns, unweighted distances are computed from a float64 copy of the
 #: data; with more, in float32, block by block.
 MOST_COLUMNS = 1000
+#: Fewest samples for passes over pairs of them in float32.
+_MANY = 300
 #: RELIEF's sigma, as a fraction of the largest distance: so small that only the nearest count.
 _NEAREST = 1e-9
 #: Most differences of pairs held in memory at a time; 16 MB.
@@ -72,6 +74,15 @@ class Locality:
             return weighted_distances(columns, np.ones(self.X.shape[1]), self.dtype)
         return all_distances(self.X, self.map)
 
+    @property
+    def rough(self) -> "Locality":
+        """Return a copy that computes in float32 if there are many samples, otherwise itself.
+
+        With infinite sigma one step suffices, because neighbours do not depend on the weights.
+        """
+        suits = type(self) is Locality and self.sigma < np.inf and len(self.codes) >= _MANY
+        return replace(self, dtype=np.float32) if suits else self
+
     def at_labels(self, codes: np.ndarray) -> "Locality":
         """Return a copy with other labels that reuses the unweighted distances."""
         return replace(self, codes=codes, map=map, known=self.plain_distances)
@@ -98,16 +109,31 @@ class Locality:
         rows = None if self.weights is None else self.weights.rows
         return signed_probabilities(distances, self.codes, self.sigma, rows)
 
+    def soft_margins(self, distances: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        r"""Return each margin's distance to the soft nearest miss minus that to the hit.
+
+        A soft nearest distance is :math:`-\sigma \ln \frac{1}{m} \sum_i e^{-d_i/\sigma}` over m
+        samples. It is :math:`d_i + \sigma \ln (m P_i)` at each of them, and taken at the likeliest.
+        """
+        own, rows = self.rows, np.ones(len(self.codes))
+        if self.weights is not None:
+            rows = self.weights.rows
+        same = np.bincount(self.codes, weights=rows)[self.codes[own]]
+        soft = []
+        for shares, number in ((signed[own], rows.sum() - same), (-signed[own], same - rows[own])):
+            at = shares.argmax(axis=1)
+            likely = shares[np.arange(len(own)), at] * number / rows[at]
+            soft.append(distances[own, at] + self.sigma * np.log(likely))
+        return soft[0] - soft[1]
+
     @cached_property
     def counts(self) -> np.ndarray | None:
         """Return the loss weights of the samples that have a margin; None if all are 1."""
         return None if self.weights is None else self.weights.terms(self.codes)[self.rows]
 
-    def shares(
-        self, columns: Any, w: np.ndarray, signed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the probabilities of misses and of hits at w, whose difference is `signed`."""
-        return np.maximum(signed, 0.0), np.maximum(-signed, 0.0)
+    def hit_shares(self, distances: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        """Return the probabilities of hits, which `signed` has with a minus."""
+        return np.maximum(-signed, 0.0)
 
     def margins(self, columns: Any, signed: np.ndarray) -> np.ndarray:
         """Return the margin matrix Z of a few columns, one row per sample with a margin."""
@@ -137,32 +163,45 @@ class Locality:
         self,
         columns: Any,
         w: np.ndarray,
+        distances: np.ndarray,
         signed: np.ndarray,
-        pulls: np.ndarray,
+        Z: np.ndarray,
+        p: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
         r"""Return two sums of margin derivatives in w, as neighbour probabilities depend on w.
 
-        With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k` at all samples, and `pulls` p of them.
-        The lightest pairs, of this share of the mass, may be left out of what is curved.
+        With :math:`t_{njk} = -\sigma \, dz_{nj}/dw_k`, Z the margins and p the pulls of the samples
+        that have a margin. The lightest pairs, of this share of the mass, may be left out of what
+        is curved.
 
         Returns
         -------
         curved : array (J, J)
             ``sum_n p_n t_njk``.
-        moved : array (N, J)
+        moved : array (n, J)
             ``sum_j w_j t_njk``.
         """
         columns = np.ascontiguousarray(columns)
-        far = self.distances(columns, w)
-        pairs = score_pairs(signed, pulls, dropped_share * 2.0 * pulls.sum())
+        pairs = score_pairs(signed, self.on_all_samples(p), dropped_share * 2.0 * p.sum())
         curved = pair_products(columns, pairs, self.dtype)
-        moving = np.zeros_like(far)
-        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
-            mean = margin_columns(columns, near)
-            curved -= sign * (mean * pulls[:, None]).T @ mean
-            moving += self.dtype(sign) * near * (far - (near * far).sum(axis=1, keepdims=True))
-        return curved, margin_columns(columns, moving)
+        moved = self.margins(columns, signed * distances)
+        hits = self.margins(columns, self.hit_shares(distances, signed))
+        return self.less_means(curved, moved, (Z + hits, hits), w, p)
+
+    @staticmethod
+    def less_means(
+        curved: np.ndarray,
+        moved: np.ndarray,
+        means: tuple[np.ndarray, np.ndarray],
+        w: np.ndarray,
+        p: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return sums of products less those of the means, of misses and with a minus of hits."""
+        for sign, mean in zip((1.0, -1.0), means, strict=True):
+            curved = curved - sign * (mean * p[:, None]).T @ mean
+            moved = moved - sign * (mean @ w)[:, None] * mean
+        return curved, moved
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))
@@ -246,10 +285,13 @@ class MixedLocality(Locality):
         self,
         columns: MixedSamples,
         w: np.ndarray,
+        distances: np.ndarray,
         signed: np.ndarray,
-        pulls: np.ndarray,
+        Z: np.ndarray,
+        p: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
+        pulls = self.on_all_samples(p)
         curved, moved = np.zeros((len(w), len(w))), np.zeros(columns.shape)
         for rows in few_rows(columns.size, len(columns)):
             pairs = pairs_of(columns, rows, w)
@@ -257,7 +299,7 @@ class MixedLocality(Locality):
             moved[rows] = ((off @ w)[:, None] @ pairs.slope)[:, 0]
             pulled = (off * pulls[rows, None, None]).reshape(-1, len(w))
             curved += pulled.T @ pairs.slope.reshape(-1, len(w))
-        return curved, moved
+        return curved, moved[self.rows]
 
 
 def locality_of(

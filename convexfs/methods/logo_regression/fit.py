@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters, taken_by
 from convexfs.methods.logo.fit import (
@@ -62,12 +63,16 @@ class SoftLocality(Locality):
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
         return signed_shares(distances, self.delta, self.sigma)
 
-    def shares(
-        self, columns: Any, w: np.ndarray, signed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        used = np.flatnonzero(w)
-        distances = self.distances(columns[:, used], w[used])
-        return soft_shares(distances, self.delta, self.sigma)
+    def soft_margins(self, distances: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        rest = 1.0 - self.delta - np.eye(len(self.delta))
+        miss, hit = (
+            logsumexp(-distances[self.rows] / self.sigma, 1, part / part.sum(1, keepdims=True))
+            for part in (self.delta[self.rows], rest[self.rows])
+        )
+        return self.sigma * (hit - miss)
+
+    def hit_shares(self, distances: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        return soft_shares(distances, self.delta, self.sigma)[1]
 
 
 class SoftMixedLocality(SoftLocality, MixedLocality):
@@ -79,21 +84,20 @@ class SoftMixedLocality(SoftLocality, MixedLocality):
         self,
         columns: MixedSamples,
         w: np.ndarray,
+        distances: np.ndarray,
         signed: np.ndarray,
-        pulls: np.ndarray,
+        Z: np.ndarray,
+        p: np.ndarray,
         dropped_share: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
         # Signs do not separate misses from hits here, because every sample is partly both.
-        far = self.distances(columns, w)
-        curved, moving = np.zeros((len(w), len(w))), np.zeros_like(far)
-        for n, weights in enumerate(pulls[:, None] * signed):
+        curved = np.zeros((len(w), len(w)))
+        for n, weights in enumerate(self.on_all_samples(p)[:, None] * signed):
             apart = differences(columns, n)
             curved += apart.T @ (apart * weights[:, None])
-        for sign, near in zip((1.0, -1.0), self.shares(columns, w, signed), strict=True):
-            mean = columns.margins(near)
-            curved -= sign * (mean * pulls[:, None]).T @ mean
-            moving += sign * near * (far - (near * far).sum(axis=1, keepdims=True))
-        return curved, columns.margins(moving)
+        moved = self.margins(columns, signed * distances)
+        hits = self.margins(columns, self.hit_shares(distances, signed))
+        return self.less_means(curved, moved, (Z + hits, hits), w, p)
 
 
 def differences(samples: MixedSamples, n: int) -> np.ndarray:

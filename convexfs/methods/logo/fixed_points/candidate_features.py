@@ -2,9 +2,11 @@
 
 1. Neighbours at w = 1, and the convex step over all features, roughly.
 2. The features that score highest at its weights become candidates.
-3. A damped fixed point over the candidates, in float64; when it goes round a
-   cycle or comes no nearer, Newton's method looks for it
-   (:mod:`convexfs.methods.logo.fixed_points.complementarity`), and should that fail, half the step.
+3. A damped fixed point over the candidates; when it goes round a cycle or comes no
+   nearer, Newton's method looks for it
+   (:mod:`convexfs.methods.logo.fixed_points.complementarity`), with many samples along easier
+   problems (:mod:`convexfs.methods.logo.fixed_points.easier_problems`). Should that fail, the
+   step is halved.
 4. One pass over all features: those that would take weight become candidates
    too, and the loop goes on from 3; when there is none, the last convex step is
    solved over all features, and its duality gap proves it.
@@ -17,6 +19,7 @@ import numpy as np
 
 from convexfs.methods.base.fixed_point import History, LoopEnd, iterate
 from convexfs.methods.logo.fixed_points.complementarity import newton_fixed_point
+from convexfs.methods.logo.fixed_points.easier_problems import approach
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective, relative
 from convexfs.methods.logo.working_set import (
@@ -40,8 +43,8 @@ _PROVING_SHARE = 0.1
 _PRUNING_SHARE = 0.5
 #: Weights below this fraction of the largest are not in the first working set of a step.
 _STARTING_SHARE = 1e-2
-#: Fewest samples for float32 in early iterations, and the relative change that ends them.
-_MANY, _ROUGH_TOL = 300, 1e-2
+#: Relative change that ends iterations in float32.
+_ROUGH_TOL = 1e-2
 #: Newton's method is tried after this many iterations without progress, divided by 1 - damping. In
 #: float32 it is tried at once: this took less time, and ended at lower objectives more often.
 _PATIENCE, _ROUGH_PATIENCE = 5, 1
@@ -93,13 +96,15 @@ _UNASKED = Audit(np.empty(0, np.int64), np.inf)
 class FixedPoint:
     """Weights of all features, the end of the loop, and the last audit.
 
-    ``before`` are the weights of all features at which the last step was taken.
+    ``before`` are the weights of all features at which the last step was taken. ``swings`` says
+    that repeating the convex step led nowhere.
     """
 
     weights: np.ndarray
     before: np.ndarray
     end: LoopEnd[Any]
     audit: Audit
+    swings: bool = False
 
 
 def certified_fixed_point(
@@ -119,20 +124,19 @@ def certified_fixed_point(
     `start` are weights to begin with instead of w = 1. With many samples float32 leads near the
     fixed point, and float64 from there on proves it.
     """
-    # With infinite sigma, neighbours do not depend on the weights: one step suffices, so no float32
-    # iterations come first.
-    moving = type(locality) is Locality and locality.sigma < np.inf
-    if moving and locality.dtype is float and len(locality.codes) >= _MANY:
+    swings = False
+    if locality.dtype is float and locality.rough is not locality:
         rough = certified_fixed_point(
-            replace(locality, dtype=np.float32), objective, restricted, history,
+            locality.rough, objective, restricted, history,
             tol=max(tol, _ROUGH_TOL), max_iter=max_iter - 1, damping=damping, gap_tol=gap_tol,
             start=start,
         )  # fmt: skip
-        start = rough.weights if rough.weights.any() else start
+        if rough.weights.any():
+            start, swings = rough.weights, rough.swings
     patience = _PATIENCE if locality.dtype is float else _ROUGH_PATIENCE
     step = ConvexStep(locality, objective, restricted, gap_tol, history.until)
     index, w = _first_candidates(step, history, start)
-    first, prune, swings = index, True, False
+    first, prune = index, not swings
     while True:
         columns = locality.take(index)
         candidates = CandidateMap(step, columns, prune)
@@ -153,20 +157,24 @@ def certified_fixed_point(
         index = index[candidates.active]
         more = len(history.rows) < max_iter and not history.over
         if (end.period or end.stalled) and more:
+            # Do not use the damped weights: remainders of old features would slow each step.
             if swings:
                 damping = (1.0 + damping) / 2.0
+                w = weights[index]
             else:
                 # Start Newton's method with all first candidates, so that features need not enter
                 # in rounds.
                 index, prune, swings = np.union1d(index, first), False, True
-            # Do not use the damped weights: remainders of old features would slow each step.
-            w = weights[index]
+                w = weights[index]
+                if locality.dtype is not float and start is None:
+                    left = max_iter - len(history.rows) - 1
+                    w = approach(locality, objective, locality.take(index), w, history, left)
             continue
         if history.over:
-            return FixedPoint(weights, before, end, _UNASKED)
+            return FixedPoint(weights, before, end, _UNASKED, swings)
         audit = audit_all(locality, objective, end.answer, index)
         if not len(audit.violated) or not more:
-            return FixedPoint(weights, before, end, audit)
+            return FixedPoint(weights, before, end, audit, swings)
         # A feature that was dropped and came back stays, so that the loop terminates.
         prune = False
         index = np.union1d(index, audit.violated[:MOST_CANDIDATES])

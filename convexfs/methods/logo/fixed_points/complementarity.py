@@ -18,6 +18,15 @@ complementarity problem of
 With a large :math:`\mu` this follows :math:`\dot w = c(w) - \lambda`, which ended at
 every fixed point tried; as the residual falls so does :math:`\mu`, and what is left is
 Newton's method. Eq. 8 has its multiplier for lam, and ``1'd = beta - 1'w``.
+
+No function has :math:`\lambda - c(w)` as its gradient, but one nearly does. Let :math:`s_n(w)`
+be the distance of sample n to its soft nearest miss minus that to its soft nearest hit, soft minima
+:math:`-\sigma \ln` mean :math:`e^{-d/\sigma}`. Its gradient is :math:`\bar z_n(w)`, so that
+
+.. math:: \Phi(w) = \sum_n \log(1 + e^{-s_n(w)}) + \lambda 1^T w
+
+has the gradient :math:`\lambda - Z(w)^T p(s(w))`. A step from w is taken if it lowers
+:math:`\Phi` plus the linear function whose gradient at w is the difference of the two.
 """
 
 from dataclasses import dataclass
@@ -26,24 +35,30 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.fixed_point import History, relative_change
+from convexfs.methods.base.fixed_point import History, period_of, relative_change
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Constrained, Objective, relative
 
 #: The search ends at this residual of the complementarity problem; at the second in float32.
-_SETTLED, _SETTLED_ROUGHLY = 1e-9, 1e-3
+_SETTLED, _SETTLED_ROUGHLY = 1e-10, 1e-3
 #: Regularisation mu, in units of the penalty over the largest weight, times the residual (at most
-#: 1).
-_REGULARISED = 3.0
+#: 1). In float64 it is strong, so that rounding errors of the data do not decide where the search
+#: ends; in float32 it is weak, which takes fewer steps.
+_STRONG, _WEAK = 3.0, 1.0
+#: A rejected step is repeated with mu times this, up to a limit; an accepted one halves mu.
+_FIRMER, _FIRMEST = 4.0, 1e6
+#: In float32 mu may fall to this fraction, which rises by the factor above where steps, too long,
+#: go round a cycle: where one of so many last weights comes back as near as this share of the move.
+_SOFTEST, _LONGEST_CYCLE, _SAME = 0.02, 16, 0.2
 #: Fraction of the total weight of sample pairs left out of the slope, times the residual: a rough
 #: slope suffices far from the solution, but the last steps must be Newton's.
 _DROPPED_SHARE = 0.02
-#: A step may increase the residual by this factor, because it is not monotone along the flow.
-_GROWTH = 3.0
-#: A rejected step is repeated with mu times this, up to a limit; an accepted one halves mu.
-_FIRMER, _FIRMEST = 4.0, 1e6
+#: Below this residual steps are Newton's, and any that lowers it is taken.
+_NEAR = 0.3
+#: Rounding errors of Phi, in units of its size and of the precision of distances.
+_ROUNDING = 8.0
 #: Steps without progress before the search ends: the flow may pass a saddle slowly.
-_PATIENCE = 60
+_PATIENCE = 100
 #: A residual below this fraction of the least one so far counts as progress.
 _PROGRESS = 0.9
 #: Most violated features that enter at a time, unless more have weight.
@@ -63,8 +78,17 @@ class State:
     w: np.ndarray
 
     @cached_property
+    def distances(self) -> np.ndarray:
+        used = np.flatnonzero(self.w)
+        return self.locality.distances(self.columns[:, used], self.w[used])
+
+    @cached_property
     def signed(self) -> np.ndarray:
-        return self.locality.signed(self.columns, self.w)
+        return self.locality.signed_at(self.distances)
+
+    @cached_property
+    def soft_margins(self) -> np.ndarray:
+        return self.locality.soft_margins(self.distances, self.signed)
 
     @cached_property
     def Z(self) -> np.ndarray:
@@ -114,12 +138,38 @@ class State:
     def slope(self) -> np.ndarray:
         """Return the Jacobian of `scores` in the free weights; neighbours change with w too."""
         X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
-        Z, sigma = self.Z[:, self.free], self.locality.sigma
-        pulls = self.locality.on_all_samples(p)
+        Z, rough = self.Z[:, self.free], self.locality.rough
+        near = (each.astype(rough.dtype, copy=False) for each in (self.distances, self.signed))
         dropped = _DROPPED_SHARE * min(1.0, self.residual)
-        curved, moved = self.locality.turning(X, w, self.signed, pulls, dropped)
-        total = Z - moved[self.locality.rows] / sigma
+        curved, moved = rough.turning(X, w, *near, Z, p, dropped)
+        sigma = self.locality.sigma
+        total = Z - moved / sigma
         return -(Z * self.objective.curvature(self.margins)[:, None]).T @ total - curved / sigma
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Return minus the slope; far from a fixed point, in float32, with positive curvatures.
+
+        Steps then leave saddles of Phi instead of approaching them.
+        """
+        if self.residual <= _NEAR or self.locality.dtype is float:
+            return -self.slope
+        curvatures, directions = np.linalg.eigh(-0.5 * (self.slope + self.slope.T))
+        raised = np.abs(curvatures) - curvatures
+        return -self.slope + (directions * raised) @ directions.T
+
+    def merit(self, other: "State") -> float:
+        """Return Phi at another state, plus the linear function that fits its slope to this one."""
+        drift = self.objective.pull(self.soft_margins) @ self.Z - self.scores
+        return self.objective.value(other.soft_margins, other.w) + float(drift @ other.w)
+
+    def is_lowered_by(self, reached: "State") -> bool:
+        """Return whether a step lowers the merit function, or a small residual."""
+        before, after = self.merit(self), self.merit(reached)
+        rounding = _ROUNDING * float(np.finfo(self.distances.dtype).eps) * (1.0 + abs(before))
+        if after <= before + rounding:
+            return True
+        return self.residual <= _NEAR and reached.residual < self.residual
 
     @property
     def usable(self) -> bool:
@@ -134,9 +184,9 @@ class State:
         budget = None
         if isinstance(self.objective, Constrained):
             budget = self.objective.beta - float(self.w.sum())
-        matrix = mu * np.eye(len(self.free)) - self.slope
-        if not np.isfinite(matrix).all():
+        if not np.isfinite(self.slope).all():
             return None
+        matrix = mu * np.eye(len(self.free)) + self.stiffness
         push = (self.scores - (self.level if budget is None else 0.0))[self.free]
         move = complementary(matrix, push, -self.w[self.free], budget)
         if move is None:
@@ -153,29 +203,37 @@ def newton_fixed_point(
     start: np.ndarray,
     history: History,
     max_iter: int,
+    settled: float | None = None,
 ) -> np.ndarray:
     """Search a fixed point by Newton's method from `start`; return the weights of least residual.
 
-    One row of the history a step taken, its residual the relative change.
+    The search ends at the residual `settled`, by default as far as rounding allows. One row of
+    the history a step taken, its residual the relative change.
     """
     state = best = State(locality, objective, columns, start)
     if not state.usable:
         return start
-    firmness, idle, taken = 1.0, 0, 0
-    settled = _SETTLED if locality.dtype is float else _SETTLED_ROUGHLY
+    firmness, idle, taken, past = 1.0, 0, 0, [start]
+    careful = locality.dtype is float
+    softest = 1.0 if careful else _SOFTEST
+    if settled is None:
+        settled = _SETTLED if careful else _SETTLED_ROUGHLY
     while taken < max_iter and not history.over and state.level > 0:
         if state.residual <= settled or idle > _PATIENCE or firmness > _FIRMEST:
             break
         shrink = min(1.0, state.residual)
-        mu = _REGULARISED * firmness * shrink * state.level / state.w.max()
+        mu = (_STRONG if careful else _WEAK) * firmness * shrink * state.level / state.w.max()
         reached = state.step(mu)
-        if reached is None or not reached.residual <= _GROWTH * state.residual:
+        if reached is None or not state.is_lowered_by(reached):
             firmness *= _FIRMER
             continue
         taken += 1
         history.record(reached, relative_change(state.w, reached.w))
         idle = 0 if reached.residual < _PROGRESS * best.residual else idle + 1
-        firmness = max(1.0, firmness / 2.0)
+        past = [*past[-_LONGEST_CYCLE:], reached.w]
+        if period_of(past, _SAME):
+            softest *= _FIRMER
+        firmness = max(softest, firmness / 2.0)
         state = reached
         best = min(best, state, key=lambda each: each.residual)
     return best.w

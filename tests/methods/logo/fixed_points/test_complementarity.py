@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,45 @@ def test_a_budget_is_kept_where_the_iteration_swings():
     at = State(place_of(X, y, 0.5), Constrained(20.0), X, found.weights)
     assert at.residual < 1e-6
     assert at.gap < 1e-9
+
+
+def rough_state(sigma=1.0, seed=3, n_samples=60):
+    X, y = faint(n_samples, 40, seed)
+    rng = np.random.default_rng(seed)
+    locality = replace(place_of(X, y, sigma), dtype=np.float32)
+    return State(locality, Penalised(1.0), locality.take(np.arange(40)), rng.exponential(size=40))
+
+
+def test_curvatures_are_positive_far_away_in_float32_only():
+    rough = rough_state()
+    assert rough.residual > 1
+    curvatures = np.linalg.eigvalsh(-0.5 * (rough.slope + rough.slope.T))
+    assert curvatures[0] < 0
+    raised = np.linalg.eigvalsh(0.5 * (rough.stiffness + rough.stiffness.T))
+    np.testing.assert_allclose(raised, np.sort(np.abs(curvatures)), rtol=1e-6, atol=1e-6)
+    exact = replace(rough, locality=replace(rough.locality, dtype=float))
+    np.testing.assert_array_equal(exact.stiffness, -exact.slope)
+
+
+@pytest.mark.parametrize("objective", [Penalised(1.0), Constrained(2.0)])
+def test_the_merit_function_has_the_slope_of_the_fixed_point(objective):
+    X, y = faint(40, 6)
+    y[0] = 2  # a class of one has no margin
+    at = State(place_of(X, y, 0.8), objective, X, np.array([0.5, 0.2, 0.7, 0.1, 0.3, 0.2]))
+    ahead, behind = (
+        np.array([at.merit(replace(at, w=at.w + d)) for d in step * np.eye(6)])
+        for step in (1e-6, -1e-6)
+    )
+    price = objective.lam if isinstance(objective, Penalised) else 0.0
+    np.testing.assert_allclose((ahead - behind) / 2e-6, price - at.scores, atol=1e-6)
+
+
+def test_steps_along_the_scores_are_taken_and_steps_against_them_are_not():
+    at = rough_state()
+    along = 1e-3 * (at.scores - at.level) / np.linalg.norm(at.scores - at.level)
+    forward, back = (replace(at, w=np.maximum(at.w + d, 0.0)) for d in (along, -along))
+    assert at.is_lowered_by(forward)
+    assert not at.is_lowered_by(back)
 
 
 def test_a_search_cut_short_returns_the_best_it_saw():

@@ -171,7 +171,7 @@ def _first_fit(name: str, root: Path, bytecode: str) -> float:
     with tempfile.TemporaryDirectory() as cache:
         places = {"PYTHONPATH": str(root), "NUMBA_CACHE_DIR": cache}
         ran = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=cache,
             env=kept | places | {"PYTHONPYCACHEPREFIX": bytecode},
         )  # fmt: skip
     return float(ran.stdout)

@@ -64,9 +64,10 @@ class SoftLocality(Locality):
         return signed_shares(distances, self.delta, self.sigma)
 
     def soft_margins(self, distances: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        near = -distances[self.rows] / self.sigma
         rest = 1.0 - self.delta - np.eye(len(self.delta))
         miss, hit = (
-            logsumexp(-distances[self.rows] / self.sigma, 1, part / part.sum(1, keepdims=True))
+            np.asarray(logsumexp(near, 1, part / part.sum(1, keepdims=True)))
             for part in (self.delta[self.rows], rest[self.rows])
         )
         return self.sigma * (hit - miss)

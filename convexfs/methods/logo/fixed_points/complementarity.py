@@ -139,9 +139,10 @@ class State:
         """Return the Jacobian of `scores` in the free weights; neighbours change with w too."""
         X, w, p = self.columns[:, self.free], self.w[self.free], self.objective.pull(self.margins)
         Z, rough = self.Z[:, self.free], self.locality.rough
-        near = (each.astype(rough.dtype, copy=False) for each in (self.distances, self.signed))
+        distances = self.distances.astype(rough.dtype, copy=False)
+        signed = self.signed.astype(rough.dtype, copy=False)
         dropped = _DROPPED_SHARE * min(1.0, self.residual)
-        curved, moved = rough.turning(X, w, *near, Z, p, dropped)
+        curved, moved = rough.turning(X, w, distances, signed, Z, p, dropped)
         sigma = self.locality.sigma
         total = Z - moved / sigma
         return -(Z * self.objective.curvature(self.margins)[:, None]).T @ total - curved / sigma

@@ -15,7 +15,7 @@ from convexfs.methods.logo.settings import LogoRequest, Settings
 
 
 @pytest.fixture(scope="module")
-def crowd():
+def crowd() -> tuple[np.ndarray, np.ndarray]:
     """Samples whose classes ten faint features decide: far more features get weight."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 150))
@@ -25,7 +25,8 @@ def crowd():
 
 @pytest.fixture(scope="module")
 def rough(crowd):
-    return replace(Locality(*crowd, 0.5), dtype=np.float32)
+    X, codes = crowd
+    return replace(Locality(X, codes, 0.5), dtype=np.float32)
 
 
 def test_penalties_fall_by_half_to_the_given_one(rough):
@@ -68,10 +69,11 @@ def test_hard_problems_are_proven_along_the_way(crowd, monkeypatch):
         return approach(*args)
 
     monkeypatch.setattr(candidate_features, "approach", watched)
-    found = fit_logo(*crowd, request)
+    X, codes = crowd
+    found = fit_logo(X, codes, request)
     assert found.certificate.ok
     assert len(calls) == 1
     # A start that was given is not left for another one.
-    other = fit_logo(*crowd, request, start=np.ones(150))
+    other = fit_logo(X, codes, request, start=np.ones(150))
     assert other.certificate.ok is not None
     assert len(calls) == 1

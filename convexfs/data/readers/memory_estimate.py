@@ -55,7 +55,7 @@ def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
     columns, in_header = 1, True
     for block in _unpacked(path):
         size += len(block)
-        rows += max(block.count(b"\n"), block.count(b"\r"))
+        rows += max(_count(block, b"\n"), _count(block, b"\r"))
         if in_header:
             header = block.lstrip(b"\r\n") if columns == 1 else block
             line = header.splitlines()[0] if header else b""
@@ -130,7 +130,7 @@ def _check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int) -> None
     size = cells = 0
     for block in _unpacked(path):
         size += len(block)
-        cells += block.count(mark) + block.count(b"\n")
+        cells += _count(block, mark) + _count(block, b"\n")
         limit.check(_TEXT * size + cell * cells, path.name)
 
 
@@ -138,6 +138,13 @@ def _unpacked(path: Path) -> Iterator[bytes]:
     with open_decompressed(path) as file:
         while block := file.read(_BLOCK):
             yield block
+
+
+def _count(block: bytes, mark: bytes) -> int:
+    """Return how often one byte occurs; numpy counts a few times as fast as bytes.count."""
+    if mark not in block:
+        return 0
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(mark)))
 
 
 def _npy_bytes(file: Any) -> int:

@@ -99,8 +99,13 @@ def _with_target(frame: Any, target: str, reading: Reading) -> Any:
 
 def _of_few_words(frame: Any) -> list[str]:
     """Return the text columns that may hold classes: few distinct words, each in several rows."""
-    words = (column for column in frame.columns if _is_text(frame[column]))
+    words = (column for column in _no_decimals(frame) if _is_text(frame[column]))
     return [c for c in words if 2 <= frame[c].nunique() <= len(frame) / _ROWS_A_CLASS]
+
+
+def _no_decimals(frame: Any) -> Any:
+    """Return the names of the columns that do not hold floats, which are most in wide tables."""
+    return frame.columns[[kind.kind != "f" for kind in frame.dtypes]]
 
 
 def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
@@ -111,7 +116,7 @@ def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
         _known(reading.id, list(frame.columns), name)
         check_ids(frame[reading.id], reading.id, name)
         return reading.id
-    unique = [c for c in columns if _names_rows(frame[c])]
+    unique = [c for c in _no_decimals(frame[columns]) if _names_rows(frame[c])]
     for column in unique:
         first = column == frame.columns[0] or column.lower() in ID_NAMES
         words = _is_words(frame[column]) and (first or not _are_quantities(frame[column]))

@@ -107,6 +107,8 @@ def _first_sample(frame: Any) -> int:
 
 def _words(column: Any) -> float:
     """Return the fraction of words among the non-missing cells of a column."""
+    if column.dtype.kind in "biufc":
+        return 0.0
     cells = column.dropna()
     return float(cells.map(_is_word).mean()) if len(cells) else 0.0
 

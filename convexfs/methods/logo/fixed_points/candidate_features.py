@@ -201,16 +201,17 @@ class ConvexStep:
 class CandidateMap:
     """The fixed-point map T on a few features: neighbours at w, then the convex step.
 
-    With `prune`, features whose score falls well below the penalty take
-    no further part; the pass over all features asks them again.
+    With `prune`, features whose score falls well below the penalty take no part in later steps;
+    the pass over all features asks them again. ``active`` are the features of the last step.
     """
 
     def __init__(self, convex: ConvexStep, columns: Any, prune: bool):
         self._convex, self._columns, self._prune = convex, columns, prune
-        self.active = np.arange(columns.shape[1])
+        self.active = self._near = np.arange(columns.shape[1])
 
     def step(self, w: np.ndarray) -> CandidateStep:
         signed = self._convex.locality.signed(self._columns, w)
+        self.active = self._near
         columns = self._columns[:, self.active]
         # Start without the remainders of damping, which would only enlarge the working set.
         start = np.where(w > _STARTING_SHARE * w.max(initial=0.0), w, 0.0)[self.active]
@@ -225,10 +226,8 @@ class CandidateMap:
         if self._prune:
             floor = _PRUNING_SHARE * self._convex.objective.level(answer.scores)
             near = (answer.scores > floor) | (weights + w)[self.active].astype(bool)
-            answer = replace(answer, scores=answer.scores[near])
-            self.active = self.active[near]
-        answer = replace(answer, w=weights)
-        return CandidateStep(**vars(answer), signed=signed)
+            self._near = self.active[near]
+        return CandidateStep(**vars(replace(answer, w=weights)), signed=signed)
 
 
 def _first_candidates(

@@ -19,7 +19,7 @@ import numpy as np
 
 from convexfs.methods.base.fixed_point import History, LoopEnd, iterate
 from convexfs.methods.logo.fixed_points.complementarity import newton_fixed_point
-from convexfs.methods.logo.fixed_points.easier_problems import approach
+from convexfs.methods.logo.fixed_points.easier_problems import approach, improve
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective, relative
 from convexfs.methods.logo.working_set import (
@@ -143,6 +143,9 @@ def certified_fixed_point(
         if swings:
             left = max_iter - len(history.rows) - 1
             w = newton_fixed_point(locality, objective, columns, w, history, left)
+            if locality.dtype is not float and start is None:
+                left = max_iter - len(history.rows) - 1
+                w = improve(locality, objective, columns, w, history, left)
         end = iterate(
             candidates.step,
             w,

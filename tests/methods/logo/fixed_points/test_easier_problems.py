@@ -7,8 +7,8 @@ from convexfs.methods.base.fixed_point import History
 from convexfs.methods.base.formulation import Solving
 from convexfs.methods.logo.fit import fit_logo
 from convexfs.methods.logo.fixed_points import candidate_features, easier_problems
-from convexfs.methods.logo.fixed_points.complementarity import State
-from convexfs.methods.logo.fixed_points.easier_problems import approach
+from convexfs.methods.logo.fixed_points.complementarity import State, newton_fixed_point
+from convexfs.methods.logo.fixed_points.easier_problems import approach, improve
 from convexfs.methods.logo.margins import Locality, entry_scores
 from convexfs.methods.logo.newton import Constrained, Penalised
 from convexfs.methods.logo.settings import LogoRequest, Settings
@@ -58,6 +58,23 @@ def test_a_budget_has_no_way(rough):
     history = History()
     approach(rough, Constrained(30.0), rough.X, np.full(150, 0.2), history, 500)
     assert len(history.rows) <= easier_problems._TRIED
+
+
+def test_a_detour_ends_at_a_better_fixed_point_or_where_it_began(rough, monkeypatch):
+    objective = Penalised(0.3)
+    found = newton_fixed_point(rough, objective, rough.X, np.full(150, 0.5), History(), 500)
+    ends = []
+    for fraction in (0.3, 0.5, 0.7, 3.0):
+        monkeypatch.setattr(easier_problems, "_DETOUR", fraction)
+        w = improve(rough, objective, rough.X, found, history := History(), 300)
+        here, there = (State(rough, objective, rough.X, each) for each in (found, w))
+        assert len(history.rows) > 1
+        assert there.residual <= max(here.residual, easier_problems._SETTLED)
+        assert there.value <= here.value
+        ends.append(there.value < here.value - 1e-3)
+    assert any(ends)
+    # Without steps left there is no detour.
+    assert improve(rough, objective, rough.X, found, History(), 0) is found
 
 
 def test_hard_problems_are_proven_along_the_way(crowd, monkeypatch):

@@ -10,9 +10,9 @@ import pytest
 
 from convexfs import load, select
 from convexfs.data import make_dataset
-from convexfs.study.figures import Figure
-from convexfs.study.page.assemble import page_html
-from convexfs.study.page.sections import drawn
+from convexfs.report.figure import Figure
+from convexfs.report.page import page_html
+from convexfs.report.sections import drawn
 from tests.browser import visit
 from tests.selection.tables import HOSTILE, HOSTILE_CLASSES, genes, write_genes
 from tests.typed import known

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 
 from convexfs.cli.compare_outputs import table_of
+from convexfs.report.columns import Column, On
 from convexfs.study import columns, summary
-from convexfs.study.columns import Column, On, names
+from convexfs.study.columns import names
 from convexfs.study.page import sections
 from convexfs.study.time_to_accuracy import time_to_accuracy
 from tests.study.test_summary import rows

@@ -20,13 +20,13 @@ from convexfs.batch.run import solve_files
 from convexfs.batch.store.store import RESULTS, Store
 from convexfs.cli import main
 from convexfs.errors import InputError
+from convexfs.report.table import encoded
+from convexfs.study.labels import without_places
 from convexfs.study.outcomes import export, outcomes
 from convexfs.study.page import gather
-from convexfs.study.page.assemble import encoded
-from convexfs.study.page.clean import without_places
 from convexfs.study.summary import leaders, performance_profile, summary
 from tests.batch.older_store import make_older
-from tests.study.pages import (
+from tests.report.pages import (
     HOSTILE,
     PLAIN,
     assert_same,

@@ -11,7 +11,7 @@ import pytest
 
 from convexfs.study.outcomes import outcomes
 from convexfs.study.page import gather
-from tests.study.pages import assert_same, frame_of, numbers_in
+from tests.report.pages import assert_same, frame_of, numbers_in
 
 pytest.importorskip("playwright", reason="playwright, of the dev extra, drives the browser")
 from playwright.sync_api import expect

@@ -5,11 +5,9 @@ and the page rounds only for display. Numbers drawn along logarithmic axes have 
 """
 
 import json
-import re
 import zlib
 from base64 import b64encode, b85encode
 from collections.abc import Iterable
-from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -22,10 +20,7 @@ from convexfs.report.sections import Section, escape
 from convexfs.report.table import Table
 
 #: Scripts in load order: each uses those before it.
-SCRIPTS = ("numbers.js", "table.js", "figures.js", "page.js")
-#: Ids in plotly's script: it adds a style for maps, which no page has, unless such an element
-#: exists.
-_MAP_STYLE = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
+SCRIPTS = ("numbers.js", "table.js", "axes.js", "plot.js", "figures.js", "panels.js", "page.js")
 
 
 def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
@@ -63,58 +58,46 @@ def page_html(
     style = (here / "style.css").read_text(encoding="utf-8")
     scripts = "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'(async () => {{\n"use strict";\n{scripts}\n}})();'
-    plotly, packed_plotly = _plotly()
     links = (f'<li><a href="#{escape(s.name)}">{escape(s.title)}</a></li>' for s in sections)
     return Template((here / "template.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
         version=escape(version),
         written=escape(written),
-        policy=_policy([script, plotly], [style, ""]),
+        policy=_policy(script, style),
         style=style,
-        no_maps="".join(f'<style id="{own}"></style>' for own in _MAP_STYLE.findall(plotly)),
         nav="\n".join(links),
         body="\n".join(section.as_html() for section in sections),
         numbers=packed(_numbers(sections, solvers)),
-        plotly=packed_plotly,
         script=script,
     )
-
-
-@cache
-def _plotly() -> tuple[str, str]:
-    """Return plotly's script, plain and packed; cached, because packing is slow."""
-    from plotly.offline import get_plotlyjs
-
-    return get_plotlyjs(), packed(get_plotlyjs())
 
 
 def packed(text: str) -> str:
     """Compress a text by zlib and encode it in base 85 without the character <.
 
-    Base 85 is shorter than base 64, as a page of plotly's script must be.
+    Base 85 is shorter than base 64.
     """
     return b85encode(zlib.compress(text.encode(), 9)).decode().replace("<", ",")
 
 
-def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """Return a content security policy that allows only these scripts and styles, by hash.
+def _policy(script: str, style: str) -> str:
+    """Return a content security policy that allows only this script and style, by hash.
 
-    Style attributes and ``data:`` and ``blob:`` images are allowed too: plotly's pictures and
-    formulas use them.
+    Style attributes are allowed too, which formulas have, and the drawing that a reader saves as
+    a picture.
     """
     rules = {
         "default-src": "'none'",
-        "script-src": _hashes(scripts),
-        "style-src-elem": _hashes(styles),
+        "script-src": _hash(script),
+        "style-src-elem": _hash(style),
         "style-src-attr": "'unsafe-inline'",
         "img-src": "data: blob:",
     }
     return "; ".join(f"{what} {allowed}" for what, allowed in rules.items())
 
 
-def _hashes(texts: Iterable[str]) -> str:
-    digests = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
-    return " ".join(f"'sha256-{digest}'" for digest in digests)
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 SUFFIXES = (".html", ".htm")

@@ -70,9 +70,9 @@ function evenTexts(values, step) {
   return values.map((own) => minus(own.toLocaleString("en-GB", format)));
 }
 
-/** About this many ticks at multiples of 1, 2 or 5 times a power of ten. */
-function evenTicks(low, high, count) {
-  const least = (high - low) / Math.max(1, count);
+/** At most this many ticks at multiples of 1, 2 or 5 times a power of ten, or of 1 if `whole`. */
+function evenTicks({ low, high, whole }, count) {
+  const least = Math.max((high - low) / Math.max(1, count), whole ? 1 : 0);
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * [1, 2, 5, 10].find((own) => own * power >= 0.999 * least);
   const values = [];
@@ -82,7 +82,8 @@ function evenTicks(low, high, count) {
 }
 
 /** Ticks at powers of ten or, along a short axis, at 1, 2 and 5 times these. */
-function logTicks(low, high, count) {
+function logTicks(axis, count) {
+  const { low, high } = axis;
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
   const every = Math.ceil((last - first + 1) / Math.max(2, count));
   let parts = [];
@@ -91,7 +92,7 @@ function logTicks(low, high, count) {
   }
   parts = parts.filter(({ value }) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
   if (last - first >= 2) parts = parts.filter(({ factor, power }) => factor === 1 && power % every === 0);
-  if (parts.length < 3) return evenTicks(low, high, count).filter(({ value }) => value > 0);
+  if (parts.length < 3) return evenTicks(axis, count).filter(({ value }) => value > 0);
   const plain = parts.every(({ power }) => power >= -3 && power <= 4);
   return parts.map(({ factor, power, value }) => {
     if (plain) return { value, text: value.toLocaleString("en-GB", { maximumSignificantDigits: 3 }) };
@@ -112,7 +113,7 @@ function ticksUp(axis, length) {
     return axis.ticks.filter((_, k) => k % every === 0);
   }
   const count = Math.max(5, length / 42);
-  return axis.log ? logTicks(axis.low, axis.high, count) : evenTicks(axis.low, axis.high, count);
+  return axis.log ? logTicks(axis, count) : evenTicks(axis, count);
 }
 
 /** Ticks of a lying axis, with `turned` texts where names have no room beside each other. */
@@ -122,18 +123,22 @@ function ticksAcross(axis, at) {
     const make = axis.log ? logTicks : evenTicks;
     let [count, ticks] = [Math.max(4, length / 60), null];
     do {
-      ticks = make(axis.low, axis.high, count);
+      ticks = make(axis, count);
       count -= 1;
     } while (count > 1 && !apart(ticks, at));
     return { ticks: apart(ticks, at) ? ticks : [ticks[0], ticks.at(-1)], turned: false };
   }
   if (apart(axis.ticks, at)) return { ticks: axis.ticks, turned: false };
-  let [every, kept] = [1, axis.ticks];
-  if (axis.named) {
-    every = Math.ceil((axis.ticks.length * 14) / length);
-    const ticks = axis.ticks.filter((_, k) => k % every === 0);
+  if (axis.named && !axis.ticks.every(({ text }) => /^\d+$/.test(text))) {
+    let last = -Infinity;
+    const ticks = axis.ticks.filter(({ value }) => {
+      const free = at(value) - last >= 14;
+      if (free) last = at(value);
+      return free;
+    });
     return { ticks: ticks.map((own) => ({ ...own, text: fitted(own.text, 120) })), turned: true };
   }
+  let [every, kept] = [1, axis.ticks];
   while (!apart(kept, at) && kept.length > 1) {
     every += 1;
     kept = axis.ticks.filter((_, k) => k % every === 0);

@@ -63,7 +63,8 @@ function seriesOf(figure, rows, hidden) {
 
 const axisOf = (figure, name, values, how = {}) => {
   const log = figure[`log_${name}`];
-  return { label: figure[`${name}_label`], log, ...ends(values, { log, ...how }) };
+  const whole = columnOf(figure.table, figure[name]).kind === "count";
+  return { label: figure[`${name}_label`], log, whole, ...ends(values, { log, ...how }) };
 };
 
 /** The axes of names, one below or beside the other. */

@@ -128,8 +128,9 @@ function heatChart(figure, rows) {
       target({ x: x(column), y: y(row), width: wide, height: high, text: () => `${lines[row]}, ${columns[column]}\n${told}` });
     });
     for (const [fill, d] of byColour) layer.append(shape("path", { class: "cells", d, fill, "shape-rendering": "crispEdges" }));
+    const thin = wide * Math.min(...spans.map(({ first, last }) => last - first + 1)) < 8;
     for (const { first } of spans.slice(1)) {
-      layer.append(shape("line", { x1: x(first - 0.5), x2: x(first - 0.5), y1: y(-0.5), y2: y(lines.length - 0.5), stroke: "var(--ink)", "stroke-width": 1.5 }));
+      layer.append(shape("line", { x1: x(first - 0.5), x2: x(first - 0.5), y1: y(-0.5), y2: y(lines.length - 0.5), stroke: "var(--ink)", "stroke-width": thin ? 0.5 : 1.5 }));
     }
   };
   const x = namedAxis(columns, figure.x_label);

@@ -1,7 +1,6 @@
 """The page holds the numbers of the run, all of them, and nothing that runs by itself."""
 
 import hashlib
-import json
 import re
 import shutil
 import sqlite3
@@ -10,16 +9,12 @@ from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from convexfs.batch.run import solve_files
 from convexfs.batch.store.store import RESULTS, Store
 from convexfs.cli import main
 from convexfs.errors import InputError
-from convexfs.report.table import encoded
 from convexfs.study.labels import without_places
 from convexfs.study.outcomes import export, outcomes
 from convexfs.study.page import gather
@@ -29,7 +24,6 @@ from tests.report.pages import (
     HOSTILE,
     PLAIN,
     assert_same,
-    decoded,
     frame_of,
     numbers_in,
     readable,
@@ -280,15 +274,3 @@ def test_folders_without_results_are_refused(tmp_path):
 def test_a_page_that_cannot_be_written_is_told(report, tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         report.write(tmp_path / "missing" / "page.html")
-
-
-@given(st.lists(st.none() | st.floats(allow_nan=False)), st.sampled_from(["number", "seconds"]))
-def test_numbers_survive_the_page(values, kind):
-    column = {"kind": kind, **encoded(pd.Series(values, dtype="float64"), kind)}
-    assert decoded(json.loads(json.dumps(column))) == values
-
-
-@given(st.lists(st.none() | st.text(max_size=3)))
-def test_words_survive_the_page(values):
-    column = {"kind": "text", **encoded(pd.Series(values, dtype="string"), "text")}
-    assert decoded(json.loads(json.dumps(column))) == values

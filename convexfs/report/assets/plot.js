@@ -89,7 +89,7 @@ class Plot {
   leftOf({ y }, height) {
     const most = y.named ? Math.min(220, 0.38 * this.width) : 90;
     const texts = y.hidden ? [] : ticksUp(y, height).map(({ text }) => Math.min(most, textWidth(text)));
-    return Math.max(6, ...texts) + 10 + (y.label ? 20 : 0);
+    return Math.max(6, ...texts) + 10 + (y.label ? 24 : 0);
   }
 
   /** Draw a panel with its axes; return how many pixels its ticks and label need below it. */
@@ -143,7 +143,7 @@ class Plot {
   }
 
   drawUp(axis, at, box) {
-    const room = box.room - 10 - (axis.label ? 20 : 0);
+    const room = box.room - 10 - (axis.label ? 24 : 0);
     for (const { value, text } of ticksUp(axis, box.bottom - box.top)) {
       const y = at(value);
       if (axis.grid !== false) this.svg.append(line(box.left, y, box.right, y));

@@ -1,4 +1,4 @@
-// Axes: their ends, the places of their values in pixels, their ticks, and room for texts.
+// Axes: range, scale from values to pixels, ticks and their labels.
 
 const FONT_SIZE = 12;
 const FONT = getComputedStyle(document.body).fontFamily;
@@ -9,7 +9,7 @@ function textWidth(text, size = FONT_SIZE) {
   return CANVAS.measureText(text).width;
 }
 
-/** The text, cut to this many pixels. */
+/** Return the text, shortened with an ellipsis to at most `width` pixels. */
 function fitted(text, width, size = FONT_SIZE) {
   const all = textWidth(text, size);
   if (all <= width) return text;
@@ -22,13 +22,13 @@ function fitted(text, width, size = FONT_SIZE) {
 
 const narrow = () => window.innerWidth < 700;
 
-/** A function to a scale on which an axis is even, and the one back. */
-const even = (log) => (log ? [Math.log10, (own) => 10 ** own] : [(own) => own, (own) => own]);
+/** Return the transformation of a linear or logarithmic axis, and its inverse. */
+const transformOf = (log) => (log ? [Math.log10, (own) => 10 ** own] : [(own) => own, (own) => own]);
 const drawable = (value, log) => value !== null && Number.isFinite(value) && (!log || value > 0);
 
-/** Lowest and highest value of an axis that shows these values, with some room about them. */
+/** Return the range of an axis that shows these values, with a margin on both sides. */
 function ends(values, { log = false, zero = false, room = 0.05 } = {}) {
-  const [forth, back] = even(log);
+  const [forth, back] = transformOf(log);
   let [low, high] = [Infinity, -Infinity];
   for (const value of zero ? [0, ...values] : values) {
     if (!drawable(value, log)) continue;
@@ -44,9 +44,9 @@ function ends(values, { log = false, zero = false, room = 0.05 } = {}) {
   return { low: back(zero && low === 0 ? 0 : low - more), high: back(zero && high === 0 ? 0 : high + more) };
 }
 
-/** A function from values of an axis to pixels between two ends; `value` goes back. */
+/** Return a function from values of an axis to pixels; its property `value` is the inverse. */
 function scale(axis, from, to) {
-  const [forth, back] = even(axis.log);
+  const [forth, back] = transformOf(axis.log);
   const [low, high] = [forth(axis.low), forth(axis.high)];
   const at = (value) => from + ((forth(value) - low) / (high - low)) * (to - from);
   at.value = (pixel) => back(low + ((pixel - from) / (to - from)) * (high - low));
@@ -56,7 +56,7 @@ function scale(axis, from, to) {
 const minus = (text) => text.replace("-", "−");
 const raised = (power) => [...String(power)].map((own) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[own] || "⁻").join("");
 
-/** Texts of evenly spaced values, all with the same decimals. */
+/** Format evenly spaced values with the same number of decimals. */
 function evenTexts(values, step) {
   const most = Math.max(...values.map(Math.abs));
   const power = Math.floor(Math.log10(step) + 1e-9);
@@ -70,7 +70,7 @@ function evenTexts(values, step) {
   return values.map((own) => minus(own.toLocaleString("en-GB", format)));
 }
 
-/** At most this many ticks at multiples of 1, 2 or 5 times a power of ten, or of 1 if `whole`. */
+/** Return at most `count` ticks, 1, 2 or 5 times a power of ten apart; integers only if `whole`. */
 function evenTicks({ low, high, whole }, count) {
   const least = Math.max((high - low) / Math.max(1, count), whole ? 1 : 0);
   const power = 10 ** Math.floor(Math.log10(least));
@@ -81,7 +81,7 @@ function evenTicks({ low, high, whole }, count) {
   return values.map((value, k) => ({ value, text: texts[k] }));
 }
 
-/** Ticks at powers of ten or, along a short axis, at 1, 2 and 5 times these. */
+/** Return ticks at powers of ten or, on axes of less than two decades, at 1, 2 and 5 times these. */
 function logTicks(axis, count) {
   const { low, high } = axis;
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
@@ -100,13 +100,13 @@ function logTicks(axis, count) {
   });
 }
 
-/** Whether the texts of these ticks have room beside each other. */
-function apart(ticks, at) {
+/** Return whether the labels of these ticks do not overlap along x. */
+function separate(ticks, at) {
   const [places, halves] = [ticks.map(({ value }) => at(value)), ticks.map(({ text }) => textWidth(text) / 2)];
   return places.every((place, k) => k === 0 || place - halves[k] > places[k - 1] + halves[k - 1] + 8);
 }
 
-/** Ticks of an upright axis of this many pixels. */
+/** Return the ticks of a y axis of `length` pixels. */
 function ticksUp(axis, length) {
   if (axis.ticks) {
     const every = Math.ceil((axis.ticks.length * 14) / length);
@@ -116,7 +116,7 @@ function ticksUp(axis, length) {
   return axis.log ? logTicks(axis, count) : evenTicks(axis, count);
 }
 
-/** Ticks of a lying axis, with `turned` texts where names have no room beside each other. */
+/** Return the ticks of an x axis, and whether their labels are rotated because names are long. */
 function ticksAcross(axis, at) {
   const length = Math.abs(at(axis.high) - at(axis.low));
   if (!axis.ticks) {
@@ -125,10 +125,10 @@ function ticksAcross(axis, at) {
     do {
       ticks = make(axis, count);
       count -= 1;
-    } while (count > 1 && !apart(ticks, at));
-    return { ticks: apart(ticks, at) ? ticks : [ticks[0], ticks.at(-1)], turned: false };
+    } while (count > 1 && !separate(ticks, at));
+    return { ticks: separate(ticks, at) ? ticks : [ticks[0], ticks.at(-1)], turned: false };
   }
-  if (apart(axis.ticks, at)) return { ticks: axis.ticks, turned: false };
+  if (separate(axis.ticks, at)) return { ticks: axis.ticks, turned: false };
   if (axis.named && !axis.ticks.every(({ text }) => /^\d+$/.test(text))) {
     let last = -Infinity;
     const ticks = axis.ticks.filter(({ value }) => {
@@ -139,7 +139,7 @@ function ticksAcross(axis, at) {
     return { ticks: ticks.map((own) => ({ ...own, text: fitted(own.text, 120) })), turned: true };
   }
   let [every, kept] = [1, axis.ticks];
-  while (!apart(kept, at) && kept.length > 1) {
+  while (!separate(kept, at) && kept.length > 1) {
     every += 1;
     kept = axis.ticks.filter((_, k) => k % every === 0);
   }

@@ -1,12 +1,12 @@
-// Figures: one small function a kind makes the chart that is drawn, from the rows of a table.
+// Kinds of figures: one function for each makes a chart for Plot from the rows of a table.
 
-/** Colours that come with the numbers, and markers and dashes that help to tell them apart. */
+/** Colours, symbols and dashes of series. */
 const { colours: COLOURS, shades: SHADES } = numbers;
 const SYMBOLS = ["circle", "square", "diamond", "up", "down", "pentagon", "star", "hexagon"];
 const DASHES = ["", "7 5", "2 4", "8 4 2 4"];
-/** Corners of a symbol and the angle of the first; a star has every second one further in. */
+/** Number of corners of each symbol, and the angle of the first in degrees. */
 const CORNERS = { square: [4, 45], diamond: [4, 0], up: [3, -90], down: [3, 90], pentagon: [5, -90], star: [10, -90], hexagon: [6, 0] };
-/** Colours of a scale about 0, told apart with any colour vision, and how many steps are drawn. */
+/** Colours of negative and positive values in heat maps, and the number of steps to each. */
 const SCALE = ["#3b6fb6", "#c8442b"];
 const STEPS = 48;
 
@@ -38,7 +38,7 @@ function marker(look, x, y, size = 3.5, opacity = 1) {
 const ringed = (x, y) => shape("circle", { class: "ringed", cx: x, cy: y, r: 7.5, fill: "none", stroke: "var(--bad)", "stroke-width": 2 });
 const swatch = (fill) => (x, y) => [shape("rect", { x: x - 6, y: y - 6, width: 12, height: 12, fill })];
 
-/** Rows of a table by the value of one column, in order of appearance. */
+/** Group rows of a table by the values of a column, in order of appearance. */
 function grouped(table, rows, name) {
   const column = name ? columnOf(table, name) : null;
   const groups = new Map();
@@ -52,7 +52,7 @@ function grouped(table, rows, name) {
 
 const picked = (table, name, rows) => rows.map((row) => at(columnOf(table, name), row));
 
-/** The series of a figure with their looks, and the rows of those that are not hidden. */
+/** Return all series, those that are shown, and the rows from which axes take their range. */
 function seriesOf(figure, rows, hidden) {
   const all = [...grouped(figure.table, rows, figure.series)].map(([name, own]) => ({
     name: String(name), rows: own, look: lookOf(name, figure.names), hidden: hidden.has(String(name)),
@@ -67,18 +67,18 @@ const axisOf = (figure, name, values, how = {}) => {
   return { label: figure[`${name}_label`], log, whole, ...ends(values, { log, ...how }) };
 };
 
-/** The axes of names, one below or beside the other. */
+/** Return an axis of names at 0, 1, 2, ... */
 const namedAxis = (names, label = "") => ({
   label, named: true, grid: false, low: -0.5, high: names.length - 0.5, ticks: names.map((text, value) => ({ text: String(text), value })),
 });
 const downwards = (axis) => ({ ...axis, low: axis.high, high: axis.low });
 
-/** What the tooltip says of a point. */
-const said = (figure, first, x, y) => () => [
+/** Return a function that returns the tooltip of a point. */
+const tooltip = (figure, first, x, y) => () => [
   ...first, `${figure.x_label || "x"}: ${digits(x)}`, ...(figure.y_label ? [`${figure.y_label}: ${digits(y)}`] : []),
 ].filter((part) => part !== "").join("\n");
 
-/** A line through points; it is broken where one cannot be drawn, and goes in steps if asked. */
+/** Return the path of a line, in steps if `stepped`, interrupted at points that are not finite. */
 function path(points, stepped) {
   let [text, before] = ["", null];
   for (const [x, y] of points) {
@@ -90,7 +90,7 @@ function path(points, stepped) {
   return text;
 }
 
-/** Pixels of rows in axes: NaN where a logarithmic axis has no place. */
+/** Return [left, top, x, y] of every row; the pixels are NaN if the axes cannot show the point. */
 function pixels(figure, rows, across, up) {
   const [xs, ys] = [picked(figure.table, figure.x, rows), picked(figure.table, figure.y, rows)];
   return xs.map((x, k) => [
@@ -98,7 +98,9 @@ function pixels(figure, rows, across, up) {
   ]);
 }
 
-const stroke = (look, d) => shape("path", { class: "line", d, fill: "none", stroke: look.colour, "stroke-width": 2, "stroke-dasharray": look.dash || "none", "stroke-linejoin": "round" });
+const stroke = (look, d) => shape("path", {
+  class: "line", d, fill: "none", stroke: look.colour, "stroke-width": 2, "stroke-dasharray": look.dash || "none", "stroke-linejoin": "round",
+});
 
 function lineChart(figure, rows, hidden, stepped) {
   const { all, shown, drawn } = seriesOf(figure, rows, hidden);
@@ -111,7 +113,7 @@ function lineChart(figure, rows, hidden, stepped) {
       for (const [left, top, valueX, valueY] of points) {
         if (!Number.isFinite(left + top)) continue;
         if (!stepped) layer.append(marker(look, left, top));
-        target({ x: left, y: top, text: said(figure, [name], valueX, valueY) });
+        target({ x: left, y: top, text: tooltip(figure, [name], valueX, valueY) });
       }
     }
   };
@@ -119,13 +121,13 @@ function lineChart(figure, rows, hidden, stepped) {
   return { panels: [{ x, y, draw }], zoomable: true, legend: all.map((own) => ({ ...own, sample: sample(own.look) })) };
 }
 
-/** Lines with a band about each; a series of one point has none. */
+/** Lines with a band around each; a series of one point has a large marker and no band. */
 function bandChart(figure, rows, hidden) {
   const { table } = figure;
   const { all, shown, drawn } = seriesOf(figure, rows, hidden);
   const values = [figure.y, figure.low, figure.high].flatMap((name) => picked(table, name, drawn));
   const tried = [...new Set(picked(table, figure.x, drawn))].sort((a, b) => a - b);
-  // What was tried has ticks.
+  // Ticks are the values of x that occur.
   const ticks = tried.map((value) => ({ value, text: value.toLocaleString("en-GB") }));
   const x = { ...axisOf(figure, "x", tried), ticks };
   const y = axisOf(figure, "y", values, { zero: true });
@@ -141,7 +143,7 @@ function bandChart(figure, rows, hidden) {
       layer.append(stroke(look, path(points[k])));
       for (const [left, top, valueX, valueY] of points[k]) {
         layer.append(marker(look, left, top, points[k].length > 1 ? 3 : 6.5));
-        target({ x: left, y: top, text: said(figure, [name], valueX, valueY) });
+        target({ x: left, y: top, text: tooltip(figure, [name], valueX, valueY) });
       }
     });
   };
@@ -168,7 +170,7 @@ function pointChart(figure, rows, hidden) {
         if (!Number.isFinite(left + top)) return;
         layer.append(marker(look, left, top, size, opacity));
         if (figure.mark && at(columnOf(table, figure.mark), own[k])) layer.append(ringed(left, top));
-        target({ x: left, y: top, text: said(figure, [hover[k] ?? "", name], valueX, valueY) });
+        target({ x: left, y: top, text: tooltip(figure, [hover[k] ?? "", name], valueX, valueY) });
       });
     }
   };
@@ -183,7 +185,7 @@ const lyingBar = (fill, from, to, y, thick) =>
   shape("rect", { class: "part", x: Math.min(from, to), y: y - thick / 2, width: Math.abs(to - from), height: thick, fill });
 const overBar = (from, to, y, thick, text) => ({ x: (from + to) / 2, y, width: Math.abs(to - from), height: thick, text });
 
-/** Stacked bars: the rows are the bars, a colour of one hue for every part. */
+/** Horizontal stacked bars, with a shade of one hue for every part. */
 function barChart(figure, rows, hidden) {
   const { table } = figure;
   const { all, shown } = seriesOf(figure, rows, hidden);
@@ -213,7 +215,7 @@ function barChart(figure, rows, hidden) {
   };
 }
 
-/** Bars in the order of the rows, by their places as names may be alike; marked ones have the accent. */
+/** Bars in the order of the rows; names may be equal, so positions tell them apart. */
 function rankedChart(figure, rows, hidden) {
   const { table } = figure;
   const [names, values, marks] = [figure.y, figure.x, figure.mark].map((name) => picked(table, name, rows));

@@ -1,10 +1,10 @@
-// Strips and heat maps, the choice among panels, and the drawing of a figure on the page.
+// Strip plots and heat maps; class Figure, which draws a figure on the page with its controls.
 
-/** A place between -0.5 and 0.5 that looks random and is always the same. */
-const shaken = (number) => ((number * 0.6180339887) % 1) - 0.5;
+/** Return the jitter of a sample, between -0.5 and 0.5, the same in every drawing. */
+const jitter = (number) => ((number * 0.6180339887) % 1) - 0.5;
 
-/** Quartiles of values, and the furthest within one and a half times their distance. */
-function box(values) {
+/** Return quartiles, and the ends of whiskers: the furthest values within 1.5 quartile distances. */
+function quartiles(values) {
   const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
   if (!sorted.length) return null;
   const quantile = (share) => {
@@ -25,10 +25,10 @@ function drawBox(layer, { first, middle, third, low, high }, x, half, up, colour
   layer.append(shape("path", { class: "box", d, fill: "none", stroke: colour, "stroke-width": 1.5 }));
 }
 
-/** What the values of a panel are called, if they have names; a panel may be called "constructor". */
+/** Return the names of a categorical feature's values, or null; a panel may be named "constructor". */
 const namesOf = (figure, panel) => (Object.hasOwn(figure.ticks, panel) ? figure.ticks[panel] : null);
 
-/** Axes up for values 0, 1, ... that have names, each written above its dots. */
+/** Return the y axis of a categorical feature, whose names stand above their dots. */
 const upNamed = (names) => ({ low: -0.4, high: names.length - 0.3, hidden: true, grid: false, ticks: [] });
 
 function stripPanel(figure, rows, series, panel) {
@@ -47,23 +47,23 @@ function stripPanel(figure, rows, series, panel) {
       const [values, hover] = [picked(table, figure.y, own), picked(table, figure.hover, own)];
       values.forEach((value, j) => {
         if (value === null) return;
-        const along = figure.series ? across(k) + 1.2 * half * shaken(j) : across(at(columnOf(table, figure.x), own[j]));
+        const along = figure.series ? across(k) + 1.2 * half * jitter(j) : across(at(columnOf(table, figure.x), own[j]));
         layer.append(marker(look, along, up(value), 2, 0.55));
-        const told = names ? names[Math.round(value)] : digits(value);
-        target({ x: along, y: up(value), width: 5, height: 5, text: () => `${hover[j]}${name && `, ${name}`}\n${panel}: ${told}` });
+        const shown = names ? names[Math.round(value)] : digits(value);
+        target({ x: along, y: up(value), width: 5, height: 5, text: () => `${hover[j]}${name && `, ${name}`}\n${panel}: ${shown}` });
       });
-      // Values that have names are no quantities: they have dots, and no box.
-      const found = figure.series && !names && box(values);
+      // Categorical features have no quartiles, so no box.
+      const found = figure.series && !names && quartiles(values);
       if (found) drawBox(layer, found, across(k), half, up, look.colour);
     });
     (names || []).forEach((text, value) => {
-      layer.append(tick("y", words(fitted(text, Math.abs(across(x.high) - across(x.low)) - 8, 11), across(x.low) + 4, up(value + 0.45), { anchor: "start", size: 11 })));
+      layer.append(tick("y", label(fitted(text, Math.abs(across(x.high) - across(x.low)) - 8, 11), across(x.low) + 4, up(value + 0.45), { anchor: "start", size: 11 })));
     });
   };
   return { title: String(panel), x, y, draw };
 }
 
-/** A box with its samples for every class, in axes of their own for every panel. */
+/** A grid of panels, each with a box and the samples of every class, or dots along the target. */
 function stripChart(figure, rows, hidden) {
   const { all } = seriesOf(figure, rows, hidden);
   const panels = [...grouped(figure.table, rows, figure.panel)].map(([panel, own]) => stripPanel(figure, own, all, panel));
@@ -71,7 +71,7 @@ function stripChart(figure, rows, hidden) {
   return { panels, columns: Math.min(panels.length, narrow() ? 2 : 4), height: 130, legend };
 }
 
-/** Where each name stands: solvers in the order they have everywhere, others as they come. */
+/** Return the position of each name: solvers in their common order, others by appearance. */
 function places(figure, values) {
   const names = [...new Set(values)];
   const known = names.every((name) => figure.names.includes(name));
@@ -79,14 +79,14 @@ function places(figure, values) {
   return new Map(names.map((name, place) => [name, place]));
 }
 
-/** The colour of a cell's value, in one of some steps: few elements are quick to draw. */
+/** Return the colour of a value, rounded to STEPS steps, because cells of one colour share a path. */
 function shade(figure, value) {
   const share = Math.round(STEPS * Math.min(1, Math.abs(value) / (figure.limit || 1))) / STEPS;
   const [from, to] = figure.limit ? ["var(--card)", SCALE[value < 0 ? 0 : 1]] : ["var(--head)", "var(--accent)"];
   return `color-mix(in srgb, ${to} ${(100 * share).toFixed(1)}%, ${from})`;
 }
 
-/** Groups of a heat map's columns: name, first and last place. */
+/** Return the name, first and last position of each group of a heat map's columns. */
 function groupSpans(figure, rows) {
   const { table } = figure;
   const [names, groups] = [columnOf(table, figure.x), columnOf(table, figure.group)];
@@ -99,12 +99,40 @@ function groupSpans(figure, rows) {
   return [...spans].map(([name, [first, last]]) => ({ name: String(name), first, last }));
 }
 
-/** The value of every row's cell, by its place; null where no row is. */
+/** Return the values of all cells, line by line; null where the table has no row. */
 function cellsOf(figure, rows, across, down) {
   const cells = Array.from({ length: across.size * down.size }, () => null);
   const [columns, lines, values] = [figure.x, figure.y, figure.value].map((name) => picked(figure.table, name, rows));
   values.forEach((value, k) => { cells[down.get(lines[k]) * across.size + across.get(columns[k])] = value; });
   return cells;
+}
+
+/** Draw all cells, those of one colour as one path. */
+function drawCells(figure, { cells, columns, lines }, layer, x, y, target) {
+  const byColour = new Map();
+  const [wide, high] = [x(1) - x(0), y(1) - y(0)];
+  const [gapX, gapY] = [wide > 6 ? 1 : 0, high > 6 ? 1 : 0];
+  cells.forEach((value, k) => {
+    const [column, row] = [k % columns.length, Math.floor(k / columns.length)];
+    // Missing cells have a colour that no value has.
+    const colour = value === null ? "var(--none)" : shade(figure, value);
+    const [left, top] = [x(column - 0.5), y(row - 0.5)];
+    const cell = `M${left.toFixed(2)} ${top.toFixed(2)}h${(wide - gapX).toFixed(2)}v${(high - gapY).toFixed(2)}h${(gapX - wide).toFixed(2)}z`;
+    byColour.set(colour, (byColour.get(colour) || "") + cell);
+    const shown = value === null ? "no value" : digits(value);
+    target({ x: x(column), y: y(row), width: wide, height: high, text: () => `${lines[row]}, ${columns[column]}\n${shown}` });
+  });
+  for (const [fill, d] of byColour) layer.append(shape("path", { class: "cells", d, fill, "shape-rendering": "crispEdges" }));
+}
+
+/** Draw lines between groups of columns, thin ones if a group is narrow. */
+function drawBorders(spans, layer, x, top, bottom) {
+  const narrowest = Math.min(...spans.map(({ first, last }) => x(last + 1) - x(first)));
+  const width = narrowest < 8 ? 0.5 : 1.5;
+  for (const { first } of spans.slice(1)) {
+    const place = x(first - 0.5);
+    layer.append(shape("line", { x1: place, x2: place, y1: top, y2: bottom, stroke: "var(--ink)", "stroke-width": width }));
+  }
 }
 
 function heatChart(figure, rows) {
@@ -114,38 +142,22 @@ function heatChart(figure, rows) {
   const cells = cellsOf(figure, rows, across, down);
   const spans = figure.group ? groupSpans(figure, rows) : [];
   const draw = (layer, x, y, target) => {
-    // What has no value is not 0: it has a colour that no value has.
-    const byColour = new Map();
-    const [wide, high] = [x(1) - x(0), y(1) - y(0)];
-    const [gapX, gapY] = [wide > 6 ? 1 : 0, high > 6 ? 1 : 0];
-    cells.forEach((value, k) => {
-      const [column, row] = [k % columns.length, Math.floor(k / columns.length)];
-      const colour = value === null ? "var(--none)" : shade(figure, value);
-      const [left, top] = [x(column - 0.5), y(row - 0.5)];
-      const cell = `M${left.toFixed(2)} ${top.toFixed(2)}h${(wide - gapX).toFixed(2)}v${(high - gapY).toFixed(2)}h${(gapX - wide).toFixed(2)}z`;
-      byColour.set(colour, (byColour.get(colour) || "") + cell);
-      const told = value === null ? "no value" : digits(value);
-      target({ x: x(column), y: y(row), width: wide, height: high, text: () => `${lines[row]}, ${columns[column]}\n${told}` });
-    });
-    for (const [fill, d] of byColour) layer.append(shape("path", { class: "cells", d, fill, "shape-rendering": "crispEdges" }));
-    const thin = wide * Math.min(...spans.map(({ first, last }) => last - first + 1)) < 8;
-    for (const { first } of spans.slice(1)) {
-      layer.append(shape("line", { x1: x(first - 0.5), x2: x(first - 0.5), y1: y(-0.5), y2: y(lines.length - 0.5), stroke: "var(--ink)", "stroke-width": thin ? 0.5 : 1.5 }));
-    }
+    drawCells(figure, { cells, columns, lines }, layer, x, y, target);
+    drawBorders(spans, layer, x, y(-0.5), y(lines.length - 0.5));
   };
   const x = namedAxis(columns, figure.x_label);
-  // Columns that stand in groups are told by those, and their own names by the pointer.
+  // Grouped columns are labelled by group; tooltips have their own names.
   if (figure.group) x.ticks = spans.map(({ name, first, last }) => ({ text: name, value: (first + last) / 2 }));
-  const y = { ...downwards(namedAxis(lines, figure.y_label)) };
   const { limit } = figure;
   const bar = {
     label: figure.value_label, low: -limit || 0, high: limit || 1,
     colours: limit ? [SCALE[0], "var(--card)", SCALE[1]] : ["var(--head)", "var(--accent)"],
   };
-  const most = figure.group ? 1100 : 560;
+  const [each, most] = figure.group ? [18, 1100] : [22, 560];
   return {
-    panels: [{ x, y, draw }], height: Math.min(most, Math.max(44, (figure.group ? 18 : 22) * lines.length)),
-    // Yes and no need no scale.
+    panels: [{ x, y: downwards(namedAxis(lines, figure.y_label)), draw }],
+    height: Math.min(most, Math.max(44, each * lines.length)),
+    // Cells that are only 0 and 1 need no colour bar.
     bar: cells.some((value) => value !== null && value !== 0 && value !== 1) ? bar : null,
   };
 }
@@ -165,7 +177,7 @@ class Figure {
   constructor(host, figure) {
     Object.assign(this, { host, figure, hidden: new Set(), zoomed: null });
     const { panels } = figure;
-    // Strips show all panels beside each other.
+    // Strips show all panels at once.
     this.together = figure.kind === "strips";
     this.panel = panels[0];
     const place = element("div", { className: "plot" });

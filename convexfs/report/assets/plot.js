@@ -1,14 +1,15 @@
-// A drawing: panels with axes, a legend, a colour bar, a tooltip, zoom, and its download.
+// Plot: draws a chart as SVG, with axes, legend, colour bar, tooltip, zoom and download.
 //
-// A chart has `panels` (each with `x` and `y` axes and a function `draw`, perhaps a `title`), their
-// `height`, and perhaps `columns`, `legend`, `bar`, `equal` and `zoomable`. Colours are the page's
-// custom properties, so that a drawing follows the theme by itself.
+// A chart is an object with `panels` and their `height`; optional are `columns`, `legend`, `bar`
+// (colour bar), `equal` (axes) and `zoomable`. A panel has the axes `x` and `y`, a function `draw`
+// and optionally a `title`. Colours are custom properties of the page's style, so that drawings
+// follow the theme without being drawn again.
 
 const QUIET = "var(--quiet)";
 const TITLE_ROOM = 22;
 const ENTRY_ROOM = 20;
 
-/** An SVG element with attributes; nothing else is put into the page. */
+/** Return an SVG element with these attributes and children. */
 function shape(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -16,20 +17,20 @@ function shape(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A text about (x, y), upwards if `turn` is -90; the characters that XML forbids are replaced. */
-function words(text, x, y, { anchor = "middle", size = FONT_SIZE, colour = QUIET, turn = 0 } = {}) {
+/** Return a text element at (x, y), rotated by `turn` degrees; replace characters XML forbids. */
+function label(text, x, y, { anchor = "middle", size = FONT_SIZE, colour = QUIET, turn = 0 } = {}) {
   const allowed = String(text).replace(/[\u0000-\u001f\ufffe\uffff]/g, "\ufffd");
   const place = { x, y, dy: "0.35em", "text-anchor": anchor, "font-size": size, fill: colour };
   return shape("text", turn ? { ...place, transform: `rotate(${turn} ${x} ${y})` } : place, allowed);
 }
 
-/** The colour that a CSS colour, such as a custom property, has in the theme that shows. */
+/** Return a CSS colour as rgb(...) in the present theme, with custom properties resolved. */
 function resolved(colour) {
   const probe = document.body.appendChild(element("span", { hidden: true }));
   probe.style.color = colour;
   const found = getComputedStyle(probe).color;
   probe.remove();
-  // Other programs do not know mixed colours.
+  // Programs other than browsers cannot read color(srgb ...).
   const mixed = /^color\(srgb (\S+) (\S+) (\S+?)\)$/.exec(found);
   return mixed ? `rgb(${mixed.slice(1).map((part) => Math.round(255 * part)).join(", ")})` : found;
 }
@@ -43,7 +44,7 @@ class Plot {
     }).observe(host);
   }
 
-  /** Show a chart; `make` returns it, and is called again when the width changes. */
+  /** Draw the chart that `make` returns, now and whenever the width changes. */
   show(make) {
     this.chart = make;
     this.draw(make());
@@ -61,11 +62,11 @@ class Plot {
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.ring = this.svg.appendChild(shape("rect", { fill: "none", stroke: "var(--ink)", "stroke-width": 1.5, rx: 3, visibility: "hidden" }));
     this.listen(chart);
-    this.tell(-1);
+    this.showTip(-1);
     this.host.replaceChildren(this.svg, this.tip);
   }
 
-  /** Draw the panels beside and below each other; return where they end. */
+  /** Draw the panels in a grid; return the y coordinate of their lower end. */
   drawPanels(chart) {
     const { panels, height, columns = 1 } = chart;
     const gap = columns > 1 ? 14 : 0;
@@ -85,21 +86,21 @@ class Plot {
     return top;
   }
 
-  /** Pixels that ticks and label of an upright axis need. */
+  /** Return the width in pixels that the ticks and label of a y axis need. */
   leftOf({ y }, height) {
     const most = y.named ? Math.min(220, 0.38 * this.width) : 90;
     const texts = y.hidden ? [] : ticksUp(y, height).map(({ text }) => Math.min(most, textWidth(text)));
     return Math.max(6, ...texts) + 10 + (y.label ? 24 : 0);
   }
 
-  /** Draw a panel with its axes; return how many pixels its ticks and label need below it. */
+  /** Draw a panel with its axes; return the height that the ticks and label of x need. */
   drawPanel(chart, panel, box) {
     const [x, y] = chart.equal ? equalAxes(panel, box) : [panel.x, panel.y];
     const [across, up] = [scale(x, box.left, box.right), scale(y, box.bottom, box.top)];
     const room = this.drawAcross(x, across, box);
     this.drawUp(y, up, box);
     if (panel.title) {
-      const title = words(fitted(panel.title, box.right - box.left, 12.5), box.left, box.top - 12, { anchor: "start", size: 12.5, colour: "var(--ink)" });
+      const title = label(fitted(panel.title, box.right - box.left, 12.5), box.left, box.top - 12, { anchor: "start", size: 12.5, colour: "var(--ink)" });
       title.classList.add("title");
       this.svg.append(title);
       title.append(shape("title", {}, panel.title));
@@ -128,8 +129,8 @@ class Plot {
       if (axis.hidden) continue;
       const half = textWidth(text) / 2;
       const own = turned
-        ? words(text, x + 4, box.bottom + 10, { anchor: "end", turn: -45 })
-        : words(text, Math.min(x, this.width - half - 1), box.bottom + 13);
+        ? label(text, x + 4, box.bottom + 10, { anchor: "end", turn: -45 })
+        : label(text, Math.min(x, this.width - half - 1), box.bottom + 13);
       this.svg.append(tick("x", own));
       room = Math.max(room, turned ? 18 + 2 * half * 0.71 : 26);
     }
@@ -138,7 +139,7 @@ class Plot {
     const text = fitted(axis.label, this.width - 8, 13);
     const half = textWidth(text, 13) / 2;
     const middle = Math.max(half + 2, Math.min((box.left + box.right) / 2, this.width - half - 2));
-    this.svg.append(words(text, middle, box.bottom + room + 8, { size: 13 }));
+    this.svg.append(label(text, middle, box.bottom + room + 8, { size: 13 }));
     return room + 24;
   }
 
@@ -148,15 +149,15 @@ class Plot {
       const y = at(value);
       if (axis.grid !== false) this.svg.append(line(box.left, y, box.right, y));
       if (axis.hidden) continue;
-      const own = words(fitted(text, room), box.left - 7, y, { anchor: "end" });
+      const own = label(fitted(text, room), box.left - 7, y, { anchor: "end" });
       this.svg.append(tick("y", own));
     }
     if (!axis.label) return;
     const text = fitted(axis.label, box.bottom - box.top + 30, 13);
-    this.svg.append(words(text, box.left - box.room + 10, (box.top + box.bottom) / 2, { size: 13, turn: -90 }));
+    this.svg.append(label(text, box.left - box.room + 10, (box.top + box.bottom) / 2, { size: 13, turn: -90 }));
   }
 
-  /** Draw the colours of a heat map beside it, or below it; return where they end. */
+  /** Draw the colour bar beside or below a heat map; return the y coordinate of the lower end. */
   drawBar(chart, bottom) {
     const { bar } = chart;
     if (!bar) return bottom;
@@ -177,14 +178,14 @@ class Plot {
     );
     for (const value of [bar.low, (bar.low + bar.high) / 2, bar.high]) {
       const text = minus(String(value));
-      this.svg.append(lying ? words(text, at(value), y + thick + 11) : words(text, x + thick + 5, at(value), { anchor: "start" }));
+      this.svg.append(lying ? label(text, at(value), y + thick + 11) : label(text, x + thick + 5, at(value), { anchor: "start" }));
     }
-    if (lying) this.svg.append(words(bar.label, this.width / 2, y + thick + 30));
-    else this.svg.append(words(fitted(bar.label, Math.max(length, 200)), x + thick + 42, start - length / 2, { turn: -90 }));
+    if (lying) this.svg.append(label(bar.label, this.width / 2, y + thick + 30));
+    else this.svg.append(label(fitted(bar.label, Math.max(length, 200)), x + thick + 42, start - length / 2, { turn: -90 }));
     return lying ? bottom + 60 : bottom;
   }
 
-  /** Draw the legend in lines below everything; return where it ends. */
+  /** Draw the legend below `top`, in lines; return the y coordinate of the lower end. */
   drawLegend(entries, top) {
     if (entries.length < 2) return top + 4;
     let [x, y] = [4, top + 14];
@@ -195,7 +196,7 @@ class Plot {
       const own = shape("g", { class: "entry", role: "button", tabindex: 0, "aria-pressed": !entry.hidden, opacity: entry.hidden ? 0.4 : 1 });
       own.append(
         shape("rect", { x: x - 3, y: y - 10, width: wide, height: 20, fill: "transparent" }),
-        ...entry.sample(x + 10, y), words(text, x + 25, y, { anchor: "start", colour: "var(--ink)" }),
+        ...entry.sample(x + 10, y), label(text, x + 25, y, { anchor: "start", colour: "var(--ink)" }),
       );
       own.onclick = () => { entry.toggle(); this.svg.querySelectorAll(".entry")[number].focus(); };
       own.onkeydown = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); own.onclick(); } };
@@ -205,7 +206,7 @@ class Plot {
     return y + 14;
   }
 
-  /** What the pointer and the arrow keys do. */
+  /** Install the handlers of pointer and keys: tooltip, arrow keys and zoom. */
   listen(chart) {
     const { svg } = this;
     const place = (event) => {
@@ -213,33 +214,33 @@ class Plot {
       const zoom = this.width / width;
       return [(event.clientX - left) * zoom, (event.clientY - top) * zoom];
     };
-    svg.onpointermove = (event) => (this.drag ? this.drag.move(...place(event)) : this.tell(this.nearest(...place(event))));
-    svg.onpointerleave = () => { if (!this.drag) this.tell(-1); };
-    svg.onblur = () => this.tell(-1);
+    svg.onpointermove = (event) => (this.drag ? this.drag.move(...place(event)) : this.showTip(this.nearest(...place(event))));
+    svg.onpointerleave = () => { if (!this.drag) this.showTip(-1); };
+    svg.onblur = () => this.showTip(-1);
     svg.onkeydown = (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (event.target !== svg || (!step && event.key !== "Escape")) return;
       event.preventDefault();
       const count = this.targets.length;
-      this.tell(step && count ? (Math.max(this.focus, step < 0 ? 0 : -1) + step + count) % count : -1);
+      this.showTip(step && count ? (Math.max(this.focus, step < 0 ? 0 : -1) + step + count) % count : -1);
     };
     svg.onpointerdown = (event) => {
       const [x, y] = place(event);
       const { box } = this.area;
       const inside = x > box.left && x < box.right && y > box.top && y < box.bottom;
-      if (event.pointerType !== "mouse") this.tell(this.nearest(x, y));
+      if (event.pointerType !== "mouse") this.showTip(this.nearest(x, y));
       else if (chart.zoomable && event.button === 0 && inside) this.startZoom(chart, x, y, event.pointerId);
     };
     svg.onpointerup = () => this.drag?.end();
     svg.ondblclick = () => { if (chart.zoomable) chart.zoom(null); };
   }
 
-  /** Let the reader draw a rectangle, which becomes all that is shown. */
+  /** Start a drag that selects the rectangle to zoom into. */
   startZoom(chart, x, y, pointer) {
     const { box, across, up } = this.area;
     const frame = shape("rect", { fill: "var(--accent)", "fill-opacity": 0.15, stroke: "var(--accent)", class: "zoom" });
     let sides = [x, x, y, y];
-    this.tell(-1);
+    this.showTip(-1);
     this.drag = {
       move: (toX, toY) => {
         const [inX, inY] = [Math.min(box.right, Math.max(box.left, toX)), Math.min(box.bottom, Math.max(box.top, toY))];
@@ -258,7 +259,7 @@ class Plot {
     };
   }
 
-  /** Number of the mark under or near a place, or -1. */
+  /** Return the number of the mark within 24 pixels that is nearest to (x, y), or -1. */
   nearest(x, y) {
     let [found, least] = [-1, 24];
     this.targets.forEach((own, k) => {
@@ -269,8 +270,8 @@ class Plot {
     return found;
   }
 
-  /** Show the tooltip of a mark; -1 hides it. */
-  tell(number) {
+  /** Show the tooltip of a mark by its number; -1 hides it. */
+  showTip(number) {
     this.focus = number;
     const own = this.targets[number];
     this.tip.hidden = !own;
@@ -288,7 +289,7 @@ class Plot {
     this.tip.style.top = `${above < 0 ? (own.y + Math.min(high, 40) / 2) * zoom + 8 : above}px`;
   }
 
-  /** The drawing as the text of an SVG file, with the colours that show. */
+  /** The text of an SVG file of this drawing, in the colours of the present theme. */
   get text() {
     const copy = this.svg.cloneNode(true);
     copy.prepend(shape("rect", { width: this.width, height: this.height, fill: "var(--card)" }));
@@ -313,13 +314,13 @@ class Plot {
   }
 }
 
-/** On a phone, and for few rows, the colours lie below a heat map. */
+/** Return whether the colour bar lies below the heat map: on phones, and if there are few rows. */
 const barBelow = (chart) => narrow() || chart.height < 130;
 
 const line = (x1, y1, x2, y2, stroke = "var(--line)") => shape("line", { x1, y1, x2, y2, stroke });
 const tick = (which, text) => shape("g", { class: `${which}tick` }, text);
 
-/** Axes of which the shorter is lengthened, until a unit is as long along both. */
+/** Return both axes, one of them extended so that a unit has the same length along both. */
 function equalAxes({ x, y }, box) {
   const units = [(x.high - x.low) / (box.right - box.left), (y.high - y.low) / (box.bottom - box.top)];
   return [x, y].map((axis, k) => {

@@ -171,13 +171,13 @@ solving.statement certification.convex_form
 solving.unboundedness certification.unboundedness
 solving.units certification.program.scaling
 study.achieved study.time_to_accuracy
-study.figure_files study.export
+study.figure_files report.export
 study.judging study.outcome_rules
-study.page.files study.page.assemble
+study.page.files report.page
 study.points study.llfs_points
 study.profiles study.summary
 study.repeat study.rerun
-study.table_files study.export
+study.table_files report.export
 """
 FORMER = {
     f"convexfs.{old}": f"convexfs.{new}" for old, new in map(str.split, _NAMES.split("\n")[1:-1])

@@ -30,7 +30,7 @@ BELONGS_TO = {
     "cvxpy": {"solving", "certification", "diagnosis", "formats", "inspection", "problem"},
     "multiprocessing": {"batch"},
     "sklearn": {"data", "estimators", "inference", "study"},
-    "matplotlib": {"report", "study"},
+    "matplotlib": {"report"},
     # Estimators draw a progress bar if they are verbose.
     "rich": {"cli", "estimators"},
 }

@@ -12,7 +12,7 @@ from rich.text import Text
 from convexfs.cli.console import Console
 
 if TYPE_CHECKING:
-    from convexfs.study.columns import Column
+    from convexfs.report.columns import Column
     from convexfs.study.outcome_rules import Frame
 
 #: Width in columns, if there is no terminal: of the brief output, and of all tables.
@@ -218,7 +218,7 @@ def _print_fitting(console: Console, table: Table) -> None:
 
 def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
     """Return a rich table of the columns for the terminal, with intervals beside the numbers."""
-    from convexfs.study.columns import On
+    from convexfs.report.columns import On
 
     shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
     caption = " · ".join(f"{own.heading}: {own.meaning}" for own in shown if own.meaning)

@@ -63,7 +63,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
 
 def report(arguments: argparse.Namespace) -> int:
     """Write a stored run as an offline HTML page; if asked, also its figures and tables."""
-    from convexfs.study.export import write_figures, write_tables
+    from convexfs.report.export import write_figures, write_tables
     from convexfs.study.page import gather
 
     page = gather(arguments.folder, arguments.shift)

@@ -71,7 +71,7 @@ def check_targets(arguments: argparse.Namespace) -> None:
                 raise InputError(f"--{option} {path} would overwrite {what}: name another file")
         taken[path] = f"the file of --{option}"
     if arguments.report is not None:
-        from convexfs.study.page.assemble import check_page  # Imports what only pages need.
+        from convexfs.report.page import check_page  # Imports what only pages need.
 
         check_page(arguments.report)
 

@@ -153,8 +153,8 @@ class ClassMarkers:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a self-contained HTML page about the markers, and write it to `path` if given."""
+        from convexfs.report.page import write_page
         from convexfs.selection.marker_page import markers_html
-        from convexfs.study.page.assemble import write_page
 
         page = markers_html(self)
         if path is not None:

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from convexfs.data.dataset import Dataset
+from convexfs.report.figure import Figure, spread
 from convexfs.report.pictures import block_order
 from convexfs.selection.result import Selection
-from convexfs.study.figures import Figure, spread
 
 #: Most features in bar charts, strip plots, heat maps and scatter plots.
 MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS = 30, 12, 60, 1000

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from convexfs.batch.run import describe_environment
+from convexfs.report.columns import Column
+from convexfs.report.figure import Figure
+from convexfs.report.sections import Section, drawn, environment, facts, table_place, tiles
+from convexfs.report.table import Table
 from convexfs.selection import figures, page
 from convexfs.selection.class_markers import ClassMarkers, order
 from convexfs.selection.methods_text import markers_in_words
-from convexfs.study.columns import Column
-from convexfs.study.figures import Figure
-from convexfs.study.page.assemble import Section, Table, facts, table_place, tiles
-from convexfs.study.page.sections import drawn, environment
 
 #: Heaviest features of each class that the table lists, markers or not, and most features in the
 #: scatter plots of all classes.

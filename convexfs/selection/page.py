@@ -14,23 +14,16 @@ from convexfs.batch.run import describe_environment
 from convexfs.data.counts import LOG1P
 from convexfs.data.dataset import Dataset
 from convexfs.errors import and_more
+from convexfs.report.columns import Column, On
+from convexfs.report.page import page_html
+from convexfs.report.sanitiser import without_folders
+from convexfs.report.sections import Section, drawn, environment, escape, facts, table_place, tiles
+from convexfs.report.table import Table
 from convexfs.selection import figures
 from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.methods_text import in_words
 from convexfs.selection.references import references
 from convexfs.selection.result import Selection
-from convexfs.study.columns import Column, On
-from convexfs.study.page.assemble import (
-    Section,
-    Table,
-    escape,
-    facts,
-    page_html,
-    table_place,
-    tiles,
-)
-from convexfs.study.page.clean import without_folders
-from convexfs.study.page.sections import drawn, environment
 
 #: Most predicted classes with a column in the confusion matrix; all true classes have a row.
 MOST_CLASSES = 20

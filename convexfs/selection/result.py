@@ -198,8 +198,8 @@ class Selection:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a self-contained HTML page about the features, and write it to `path` if given."""
+        from convexfs.report.page import write_page
         from convexfs.selection.page import selection_html
-        from convexfs.study.page.assemble import write_page
 
         page = selection_html(self)
         if path is not None:

@@ -5,55 +5,11 @@ explanations and order on the terminal and on the page follow.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from enum import Flag, auto
-from typing import Any
-
-import pandas as pd
+from dataclasses import replace
 
 from convexfs.records import DEFAULT_ACCURACY
+from convexfs.report.columns import Column, On
 from convexfs.study.outcome_rules import SLACK
-
-#: Format of numbers by kind of column, for the terminal.
-_PRINTED = {"share": ".1%", "seconds": ".3g", "number": ".3g", "residual": ".0e"}
-
-
-class On(Flag):
-    """Where a column is shown: terminal, page, both, or on demand only."""
-
-    DEMAND = 0
-    TERMINAL = auto()
-    PAGE = auto()
-    BOTH = TERMINAL | PAGE
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a study's table: name, kind, meaning, heading and where it is shown.
-
-    ``kind`` is its unit and format: text, code, long (text), outcome, timed (an outcome and
-    seconds), flag, count, bad (a count that should be 0), number, seconds, residual, share.
-    """
-
-    name: str
-    kind: str = "text"
-    meaning: str = ""
-    label: str = ""
-    on: On = On.BOTH
-
-    @property
-    def heading(self) -> str:
-        """The label or, without one, the name in words, without a final "seconds"."""
-        return self.label or self.name.replace("_", " ").removesuffix(" seconds")
-
-    def printed(self, value: Any) -> str:
-        """Return the text of a cell's value for the terminal; "-" if missing."""
-        if pd.isna(value):
-            return "-"
-        if self.kind == "flag":
-            return "yes" if value else "no"
-        return f"{value:{_PRINTED.get(self.kind, '')}}"
-
 
 # fmt: off
 PROBLEM, DATA, SOLVER, STATUS = map(Column, ("problem", "data", "solver", "status"))
@@ -222,30 +178,9 @@ REPEATED = (
     Column("times", "number", "seconds now by seconds then, median", "× then"),
     Column("example", "code", "the first with another outcome"),
 )
-#: Columns that only figures have.
-DRAWN = (Column("jaccard", "share", label="Jaccard"), Column("share", "share"))
 # fmt: on
-_KNOWN = {
-    column.name: replace(column, meaning="")
-    for table in (DRAWN, ROWS, REASONS, CLAIMS, ACHIEVED, RANKING, LEADERS, SUMMARY)
-    for column in table
-}
 
 
 def names(columns: Iterable[Column]) -> list[str]:
     """Return the names of these columns as a list."""
     return [column.name for column in columns]
-
-
-def find_column(values: Any) -> Column:
-    """Return the declared column with a Series's name, or one that suits its name or dtype."""
-    name = str(values.name)
-    if name in _KNOWN:
-        return _KNOWN[name]
-    if "seconds" in name or name == "time_limit":
-        return Column(name, "seconds")
-    if pd.api.types.is_bool_dtype(values):
-        return Column(name, "flag")
-    if pd.api.types.is_integer_dtype(values):
-        return Column(name, "count")
-    return Column(name, "number" if pd.api.types.is_float_dtype(values) else "text")

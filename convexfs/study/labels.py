@@ -11,12 +11,15 @@ import pandas as pd
 from convexfs.batch.problem_files.base import OWN_DATA
 from convexfs.methods import stored_formulation
 from convexfs.records import RAW
+from convexfs.report.sanitiser import without_folders
 from convexfs.study.outcome_rules import Frame
 
 DEFAULT = "default"
 _CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
 #: Columns that are added to labels of instances that are otherwise equal.
 _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", "time_limit"]
+#: Columns of outcomes that hold paths.
+_PATHS = ("problem_file", "data")
 
 
 def settings(frame: Frame) -> Frame:
@@ -125,6 +128,19 @@ def from_common_folder(paths: Frame) -> Frame:
         for path, place in places.items()
     }
     return paths.map(short).astype("string")
+
+
+def without_places(frame: Frame) -> Frame:
+    """Make paths relative to their common folder, and remove folders from messages (private)."""
+    told = {name: from_common_folder(frame[name]) for name in _PATHS}
+    folders = sorted(_folders(frame), key=len, reverse=True)
+    said = frame["failure"].map(lambda text: without_folders(text, folders), na_action="ignore")
+    return frame.assign(**told, failure=said.astype("string"))
+
+
+def _folders(frame: Frame) -> set[str]:
+    paths = {str(path) for name in _PATHS for path in frame[name].dropna().unique()}
+    return {path.rpartition("/")[0] + "/" for path in paths if path.startswith("/")}
 
 
 def _short(value: Any) -> str:

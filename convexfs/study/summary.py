@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
+from convexfs.report.columns import Column
 from convexfs.study import columns
 from convexfs.study.columns import names
 from convexfs.study.means import (
@@ -130,7 +131,7 @@ def solver_options_table(outcomes: Frame) -> pd.DataFrame:
     return counted.size().rename("tasks").reset_index()[names(columns.SOLVER_OPTIONS)]
 
 
-def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[columns.Column, ...]]:
+def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[Column, ...]]:
     """Return a table of outcomes, a row per instance and a column per solver; and its columns.
 
     A cell is the worst outcome over the repeats with the median of the seconds charged, such as
@@ -146,7 +147,7 @@ def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[columns.Column, ..
     table: Frame = cells.assign(told=told).pivot(index=where, columns="solver", values="told")
     solvers = sorted(table.columns)
     first = (columns.SETTINGS, columns.CLASS, columns.INSTANCE)
-    declared = (*first, *(columns.Column(str(name), "timed") for name in solvers))
+    declared = (*first, *(Column(str(name), "timed") for name in solvers))
     return table[solvers].reset_index().rename_axis(columns=None), declared
 
 

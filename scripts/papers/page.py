@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import convexfs
+from convexfs.report.sections import escape
 from convexfs.study.outcome_rules import Frame
-from convexfs.study.page.assemble import escape
 from papers.experiment import Table
 from papers.results import LEGEND, SHOWN, cells, draw, overview, said_of, shown_columns
 
@@ -58,7 +58,7 @@ def page_html(shown: "Results") -> str:
     if shown.plan.missing:
         lacking = "".join(f"<li>{escape(row)}: no data</li>" for row in shown.plan.missing)
         sections.append(_section("Data that were not there", f"<ul>{lacking}</ul>"))
-    style = (files("convexfs.study.page") / "style.css").read_text(encoding="utf-8")
+    style = (files("convexfs.report") / "assets" / "style.css").read_text(encoding="utf-8")
     return PAGE.format(
         title=escape(own.title),
         lead=escape(shown.plan.lead),

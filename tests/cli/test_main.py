@@ -331,7 +331,7 @@ LIGHT_LINES = [
         "show nosuch": HEAVY,
     },
     {"show relief": {"pandas", "sklearn", "matplotlib", "pyarrow"}},
-    {"select iris": {"cvxpy", "matplotlib", "plotly", "sqlite3", "IPython"}},
+    {"select iris": {"cvxpy", "matplotlib", "sqlite3", "IPython"}},
 ]
 IMPORTED = """
 import sys

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from tests.data.kinds import skip_without_packages
+from tests.report.pages import frame_of, numbers_in, readable
 from tests.selection.tables import genes, write_genes
-from tests.study.pages import frame_of, numbers_in, readable
 
 READERS = {
     ".csv": pd.read_csv,

@@ -10,9 +10,9 @@ import pytest
 
 from convexfs import load, select
 from convexfs.data import make_dataset
-from convexfs.study.figures import Figure
-from convexfs.study.page.assemble import page_html
-from convexfs.study.page.sections import drawn
+from convexfs.report.figure import Figure
+from convexfs.report.page import page_html
+from convexfs.report.sections import drawn
 from tests.browser import visit
 from tests.selection.tables import HOSTILE, HOSTILE_CLASSES, genes, write_genes
 from tests.typed import known
@@ -74,7 +74,7 @@ def test_a_target_of_numbers_is_drawn_along_it(browser, tmp_path):
     select(measured, "rrelief", top=2).to_html(tmp_path / "page.html")
     opened = visit(browser, tmp_path / "page.html")
     assert opened.trouble == []
-    assert opened.locator("#values .scatterlayer .point").count() == 2 * 50
+    assert opened.locator("#values .point").count() == 2 * 50
     assert opened.locator("#heat-map .xtick text").all_text_contents() == ["samples by rising age"]
 
 
@@ -87,8 +87,7 @@ def test_it_opens_without_complaint_or_request_and_draws_every_figure(tab, page,
     figures = opened.locator("[data-figure]").all()
     assert len(figures) >= 1
     for figure in figures:
-        shapes = figure.locator(".plot .trace, .plot .hm, .plot .point, .plot .js-line")
-        assert shapes.count() > 0
+        assert figure.locator(".marks > *").count() > 0
 
 
 @pytest.mark.filterwarnings("ignore:nothing is selected")
@@ -155,7 +154,7 @@ def test_hostile_names_are_shown_and_downloaded_as_they_are(tab, page):
     text = Path(caught.value.path()).read_text()
     assert [row["name"] for row in csv.DictReader(StringIO(text, newline=""))] == names
     assert opened.locator("img[src=x]").count() == 0
-    assert set(opened.locator("#values .legendtext").all_text_contents()) == set(HOSTILE_CLASSES)
+    assert set(opened.locator("#values .entry text").all_text_contents()) == set(HOSTILE_CLASSES)
 
 
 def test_figures_name_features_and_classes(tab, page):
@@ -164,7 +163,9 @@ def test_figures_name_features_and_classes(tab, page):
     rows = opened.locator("#heat-map .ytick text").all_text_contents()
     assert sorted(rows) == sorted(chosen)
     assert opened.locator("#heat-map .xtick text").all_text_contents() == ["normal", "tumour"]
-    strips = opened.locator("#values .annotation-text").all_text_contents()
+    strips = opened.locator("#values .title").evaluate_all(
+        "all => all.map(title => title.firstChild.data)"
+    )
     assert strips == found.ranking()["name"].tolist()[: min(12, len(chosen))]
 
 
@@ -191,9 +192,9 @@ def test_a_category_is_drawn_by_the_names_of_its_values(browser, tmp_path):
     select(mixed, "relief", top=5).to_html(tmp_path / "page.html")
     opened = visit(browser, tmp_path / "page.html")
     assert opened.trouble == []
-    ticks = opened.locator("#values .ytick text, #values .y2tick text").all_text_contents()
+    ticks = opened.locator("#values .ytick text").all_text_contents()
     assert {"0 or I", "III"} <= set(ticks)
-    assert len(opened.locator("#values .legendtext").all()) == 2
+    assert len(opened.locator("#values .entry text").all()) == 2
     assert "stage" not in opened.locator("#heat-map .ytick text").all_text_contents()
     said = opened.locator("#heat-map").inner_text()
     assert "Categories are left out." in said
@@ -207,12 +208,27 @@ def test_cells_without_a_value_look_unlike_zero(browser, tmp_path):
     figure = Figure("map", "Map", "heat", frame, "two", "one", "", "", value="common")
     (tmp_path / "map.html").write_text(page_html("map", [known(drawn(figure))], [], "0", "now"))
     opened = visit(browser, tmp_path / "map.html")
-    told, missing = opened.evaluate(
-        "document.querySelector('.plot').data.map(({z, colorscale}) => ({z, colorscale}))"
+    # A path has the cells of one colour, each of which begins with M.
+    cells = opened.locator(".cells").evaluate_all(
+        "all => all.map(path => [getComputedStyle(path).fill, path.getAttribute('d')])"
     )
-    assert told["z"] == [[1, 0], [None, 1]]
-    assert missing["z"] == [[None, None], [1, None]]
-    assert missing["colorscale"][0][1] not in [colour for _, colour in told["colorscale"]]
+    assert [drawn.count("M") for _, drawn in cells] == [2, 1, 1]
+    assert len({colour for colour, _ in cells}) == 3
+    assert [told(opened, k) for k in range(4)] == [
+        "a, a\n1",
+        "a, b\n0",
+        "b, a\nno value",
+        "b, b\n1",
+    ]
+
+
+def told(opened, mark):
+    """The tooltip of a mark, by its number, as the arrow keys show it."""
+    opened.locator(".plot svg").blur()
+    opened.locator(".plot svg").focus()
+    for _ in range(mark + 1):
+        opened.keyboard.press("ArrowRight")
+    return opened.locator(".tip").evaluate("tip => tip.textContent")
 
 
 def test_a_dark_phone_shows_everything_in_its_width(browser, page):

@@ -13,8 +13,8 @@ from convexfs.errors import InputError
 from convexfs.selection.effect_sizes import class_differences
 from convexfs.selection.figures import apart, curve_figure, heat_figure, short, weight_figure
 from convexfs.selection.result import MOST_SECONDS, Selection
+from tests.report.pages import frame_of, numbers_in, readable
 from tests.selection.tables import genes
-from tests.study.pages import frame_of, numbers_in, readable
 from tests.typed import known
 
 

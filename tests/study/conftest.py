@@ -7,7 +7,7 @@ import pytest
 from convexfs.batch.run import solve_files
 from convexfs.batch.store.store import Store
 from convexfs.study.page import gather
-from tests.study.pages import HOSTILE, PLAIN
+from tests.report.pages import HOSTILE, PLAIN
 from tests.study.stored import TASK
 
 

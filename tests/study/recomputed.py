@@ -289,7 +289,7 @@ def differences(table, expected, key, tolerance=1e-9):
 
 def page_differences(page, rows):
     """Say what on a page does not follow from an export."""
-    from tests.study.pages import frame_of, numbers_in
+    from tests.report.pages import frame_of, numbers_in
 
     numbers, shift = numbers_in(page), SHIFT
     tables = {name: frame_of(table) for name, table in numbers["tables"].items()}

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 
 from convexfs.cli.compare_outputs import table_of
+from convexfs.report.columns import Column, On
 from convexfs.study import columns, summary
-from convexfs.study.columns import Column, On, names
+from convexfs.study.columns import names
 from convexfs.study.page import sections
 from convexfs.study.time_to_accuracy import time_to_accuracy
 from tests.study.test_summary import rows
@@ -90,19 +91,3 @@ def test_an_interval_stands_beside_its_number():
     shown = printed(table_of("Verdict", summary.summary(STUDY), columns.SUMMARY))
     ends = f"({table['seconds_low']:.3g}…{table['seconds_high']:.3g})"
     assert f"{table['seconds']:.3g} {ends}" in shown
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "text"),
-    [
-        ("share", 0.5, "50.0%"),
-        ("seconds", 0.012345, "0.0123"),
-        ("residual", 2.4e-9, "2e-09"),
-        ("count", 7, "7"),
-        ("flag", False, "no"),
-        ("number", float("nan"), "-"),
-        ("text", None, "-"),
-    ],
-)
-def test_the_kind_is_the_format(kind, value, text):
-    assert Column("x", kind).printed(value) == text

@@ -12,8 +12,8 @@ import convexfs
 from convexfs.batch.run import solve_files
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
+from convexfs.report.export import write_figures
 from convexfs.study import figures
-from convexfs.study.export import write_figures
 from convexfs.study.outcomes import outcomes, selected
 from convexfs.study.page import gather
 

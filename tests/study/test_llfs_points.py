@@ -10,7 +10,7 @@ from convexfs.batch.store.store import Store
 from convexfs.cli import main
 from convexfs.study import llfs_points
 from convexfs.study.page import gather
-from tests.study.pages import readable
+from tests.report.pages import readable
 
 FILE = """METHOD = "llfs"
 DATA = ["subclasses:noise=5,n=4"]

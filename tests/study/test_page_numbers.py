@@ -7,7 +7,7 @@ import pytest
 from convexfs.study.compare import compare_files
 from convexfs.study.outcomes import export
 from convexfs.study.page import gather
-from tests.study.pages import frame_of, numbers_in
+from tests.report.pages import frame_of, numbers_in
 from tests.study.recomputed import exported, page_differences
 from tests.study.test_compare import GRID
 

@@ -11,7 +11,7 @@ import pytest
 
 from convexfs.study.outcomes import outcomes
 from convexfs.study.page import gather
-from tests.study.pages import assert_same, frame_of, numbers_in
+from tests.report.pages import assert_same, frame_of, numbers_in
 
 pytest.importorskip("playwright", reason="playwright, of the dev extra, drives the browser")
 from playwright.sync_api import expect
@@ -58,17 +58,16 @@ def test_every_figure_is_drawn(opened):
     figures = opened.locator("[data-figure]").all()
     assert len(figures) >= 5
     for figure in figures:
-        shapes = figure.locator(".plot .trace, .plot .hm, .plot .point, .plot .js-line")
-        assert shapes.count() > 0
-        assert figure.locator(".plot").get_attribute("aria-label")
+        assert figure.locator(".marks > *").count() > 0
+        assert figure.locator(".plot svg").get_attribute("aria-label")
 
 
 def test_another_panel_draws_another_picture(opened):
     figure = opened.locator("#selected-features")
-    before = figure.locator(".plot .main-svg").first.inner_html()
+    before = figure.locator(".plot svg").inner_html()
     figure.locator("select").select_option(index=7)
     opened.wait_for_timeout(300)
-    assert figure.locator(".plot .main-svg").first.inner_html() != before
+    assert figure.locator(".plot svg").inner_html() != before
 
 
 def test_headings_sort_by_click_and_by_key(run, rows):
@@ -155,14 +154,14 @@ def test_filtered_rows_are_downloaded_alone(rows, opened):
 
 def colours(tab):
     ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
-    words = tab.locator(".plot .xtick text").first.evaluate("own => getComputedStyle(own).fill")
+    words = tab.locator(".xtick text").first.evaluate("own => getComputedStyle(own).fill")
     return ground, words
 
 
 def test_figures_follow_the_theme(browser, page_file, opened):
     light = colours(opened)
     opened.get_by_text("Dark", exact=True).click()
-    changed = "old => getComputedStyle(document.querySelector('.plot .xtick text')).fill !== old"
+    changed = "old => getComputedStyle(document.querySelector('.xtick text')).fill !== old"
     opened.wait_for_function(changed, arg=light[1])
     dark = colours(opened)
     assert light[0] != dark[0]

@@ -10,15 +10,16 @@ from convexfs.batch.run_results import are_measurements
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.records import NATIVE
+from convexfs.report.figure import Figure
+from convexfs.report.page import check_page, page_html, write_page
+from convexfs.report.sections import Section, drawn, environment
+from convexfs.report.table import Table
 from convexfs.study import figures, llfs_points
-from convexfs.study.figures import Figure
+from convexfs.study.labels import without_places
 from convexfs.study.means import chosen_shift
 from convexfs.study.outcome_rules import Frame
 from convexfs.study.outcomes import outcomes_of_tables, selected
 from convexfs.study.page import problems, sections
-from convexfs.study.page.assemble import Section, Table, check_page, page_html, write_page
-from convexfs.study.page.clean import without_places
-from convexfs.study.page.sections import drawn
 
 PAGE = "report.html"
 
@@ -107,5 +108,5 @@ def _sections(
     yield from sections.of_points(llfs_points.kept_points(store.tasks(), store.solutions()))
     yield sections.failures(frame)
     yield sections.all_rows(frame)
-    yield sections.environment(store.environments())
+    yield environment(store.environments())
     yield sections.downloads(frame)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from convexfs.report.sanitiser import is_mathml, without_folders
+from convexfs.report.sections import Section, escape, facts
 from convexfs.study.outcome_rules import Frame
-from convexfs.study.page.assemble import Section, escape, facts
-from convexfs.study.page.clean import is_mathml, without_folders
 
 #: Number of problems that are unfolded when the page opens.
 UNFOLDED = 2

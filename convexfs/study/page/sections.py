@@ -3,19 +3,26 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from convexfs.errors import and_more
 from convexfs.records import TIMEOUT
+from convexfs.report.sections import (
+    Section,
+    alarms,
+    drawn,
+    escape,
+    facts,
+    figure_place,
+    table_place,
+    tiles,
+)
+from convexfs.report.table import Table
 from convexfs.study import columns, figures, llfs_points, published
-from convexfs.study.figures import Figure
 from convexfs.study.means import CONFIDENCE
 from convexfs.study.outcome_rules import WRONG, Frame
 from convexfs.study.outcomes import MOMENT, busy_words, certificate_warnings, counts
-from convexfs.study.page import assemble
-from convexfs.study.page.assemble import Section, Table, escape, facts, table_place
 from convexfs.study.public_sets import SETS
 from convexfs.study.summary import (
     by_instance,
@@ -36,14 +43,6 @@ COMPARED = (
 )
 #: A list shows this many names and counts the others.
 LISTED = 12
-
-
-def drawn(figure: Figure | None) -> Section | None:
-    """Return a section of one figure; None if the figure is None."""
-    if figure is None:
-        return None
-    place = assemble.figure_place(figure.name)
-    return Section(figure.name, figure.title, "", place, figures=[figure])
 
 
 def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Section:
@@ -84,8 +83,8 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
         "it, and it is charged its own seconds. "
         "A certificate says nothing about the features: those were not tested here."
     )
-    alarms = assemble.alarms(certificate_warnings(frame))
-    return Section("overview", "What was run", lead, alarms + assemble.tiles(numbers) + facts(told))
+    warned = alarms(certificate_warnings(frame))
+    return Section("overview", "What was run", lead, warned + tiles(numbers) + facts(told))
 
 
 def verdicts(frame: Frame, shift: float) -> Section:
@@ -119,7 +118,7 @@ def matched(frame: Frame, shift: float) -> Section | None:
     )
     both = (figures.time_to(frame), figures.cost_of_accuracy(frame, shift))
     drawings = [figure for figure in both if figure is not None]
-    places = "".join(f"<h3>{own.title}</h3>{assemble.figure_place(own.name)}" for own in drawings)
+    places = "".join(f"<h3>{own.title}</h3>{figure_place(own.name)}" for own in drawings)
     tables = {"achieved": Table("Time to a verified accuracy", table, columns.ACHIEVED)}
     section = _tables("achieved", "Time to a verified accuracy", lead, tables)
     return replace(section, body=section.body + places, figures=drawings)
@@ -197,23 +196,6 @@ def all_rows(frame: Frame) -> Section:
     return _tables("rows", "All tasks", lead, tables)
 
 
-def environment(records: list[dict[str, Any]]) -> Section | None:
-    """Return the section on machines and package versions; None without records."""
-    if not records:
-        return None
-    several = len(records) > 1
-    body, packages = [], {}
-    for number, record in enumerate(records, start=1):
-        packages[f"environment {number}" if several else "version"] = record.pop("packages", {})
-        heading = f"<h3>Environment {number}</h3>" if several else ""
-        body.append(heading + facts((name, _brief(value)) for name, value in record.items()))
-    table = pd.DataFrame(packages).astype("string").rename_axis("package").reset_index()
-    place = table_place("packages", "Packages")
-    body.append(f"<details><summary>{len(table)} packages</summary>{place}</details>")
-    tables = {"packages": Table("Packages", table)}
-    return Section("environment", "Environment", "", "".join(body), tables)
-
-
 def downloads(frame: Frame) -> Section:
     """Return the section with buttons that download tables as CSV or JSON."""
     names = [("rows.csv", "all tasks, CSV"), ("rows.json", "all tasks, JSON")]
@@ -272,9 +254,3 @@ def _same(frame: Frame) -> list[str]:
 
 def _limit(limits: Frame) -> str:
     return ", ".join("none" if pd.isna(limit) else f"{limit:g} s" for limit in limits.unique())
-
-
-def _brief(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}={part}" for name, part in value.items() if part is not None)
-    return "" if value is None else str(value)

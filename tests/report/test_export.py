@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from convexfs.errors import InputError
-from convexfs.study.export import MOST_LATEX_ROWS, escape_latex, latex, write_tables
-from convexfs.study.page.assemble import Table
+from convexfs.report.export import MOST_LATEX_ROWS, escape_latex, latex, write_tables
+from convexfs.report.table import Table
 
 
 def test_every_table_is_written_with_every_digit(report, tmp_path):

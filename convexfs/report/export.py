@@ -7,11 +7,10 @@ from typing import Any
 
 from convexfs.diagnosis.explanation import escape_latex
 from convexfs.errors import writing
+from convexfs.report.columns import Column
+from convexfs.report.figure import COLOURS, SHADES, Figure
 from convexfs.report.pictures import save
-from convexfs.study.columns import Column
-from convexfs.study.figures import COLOURS, SHADES, Figure
-from convexfs.study.outcome_rules import Frame
-from convexfs.study.page.assemble import Table
+from convexfs.report.table import Table
 
 MARKERS = "osD^vp*h"
 LINES = ["-", "--", ":", "-."]
@@ -58,13 +57,13 @@ def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
     return canvas
 
 
-def _series(figure: Figure, rows: Frame, names: list[str]) -> list[tuple[int, str, Any]]:
+def _series(figure: Figure, rows: Any, names: list[str]) -> list[tuple[int, str, Any]]:
     """Return (colour number, name, rows) of each series that has rows."""
     found = dict(iter(rows.groupby(figure.series, sort=False)))
     return [(k, name, found[name]) for k, name in enumerate(names) if name in found]
 
 
-def _draw_lines(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+def _draw_lines(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
     steps = figure.kind == "steps"
     for k, name, own in _series(figure, rows, names):
         axes.plot(
@@ -74,7 +73,7 @@ def _draw_lines(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> Non
         )  # fmt: skip
 
 
-def _draw_points(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+def _draw_points(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
     for k, name, own in _series(figure, rows, names):
         axes.scatter(
             own[figure.x], own[figure.y], s=16, alpha=0.75, label=name, linewidths=0,
@@ -88,7 +87,7 @@ def _draw_points(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> No
         )  # fmt: skip
 
 
-def _draw_bars(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+def _draw_bars(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
     table = rows.pivot_table(figure.x, figure.y, figure.series, sort=False, fill_value=0.0)
     ends = table[names].cumsum(axis=1)
     for k, name in enumerate(names):
@@ -97,7 +96,7 @@ def _draw_bars(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None
     axes.invert_yaxis()
 
 
-def _draw_heat(axes: Any, figure: Figure, rows: Frame, names: list[str]) -> None:
+def _draw_heat(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
     table = rows.pivot_table(figure.value, figure.y, figure.x, sort=False)
     if set(table.columns) <= set(names):
         table = table[[name for name in names if name in table]]

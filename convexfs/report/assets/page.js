@@ -11,9 +11,8 @@ const figures = [...document.querySelectorAll("[data-figure]")].map(
 const breath = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
 async function drawAll() {
-  if (!window.Plotly) return;
   for (const figure of figures) {
-    await figure.draw();
+    figure.draw();
     await breath();
   }
   document.documentElement.dataset.drawn = "yes";
@@ -34,9 +33,8 @@ function nameTheme() {
 theme.onclick = () => {
   document.documentElement.dataset.theme = isDark() ? "light" : "dark";
   nameTheme();
-  drawAll();
 };
-dark.addEventListener("change", () => { nameTheme(); drawAll(); });
+dark.addEventListener("change", nameTheme);
 
 /** Paper has no clicks: everything is unfolded, and folded again afterwards. */
 let folded = [];
@@ -44,7 +42,6 @@ function forPrint(printing) {
   if (printing) folded = [...document.querySelectorAll("details.problem:not([open])")];
   for (const details of folded) details.open = printing;
   for (const table of tables) table.forPrint(printing);
-  if (window.Plotly) for (const figure of figures) figure.draw();
 }
 addEventListener("beforeprint", () => forPrint(true));
 addEventListener("afterprint", () => forPrint(false));
@@ -66,9 +63,4 @@ for (const link of document.querySelectorAll("[data-download]")) {
 
 nameTheme();
 performance.mark("usable");
-// The drawing library is large: it is unpacked once the tables can be seen and used.
-breath().then(async () => {
-  const textContent = await unpacked(document.getElementById("plotly").textContent);
-  document.head.append(element("script", { textContent }));
-  await drawAll();
-});
+breath().then(drawAll);

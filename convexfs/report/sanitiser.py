@@ -4,9 +4,6 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from convexfs.study.labels import from_common_folder
-from convexfs.study.outcome_rules import Frame
-
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 #: Names of MathML Core elements that can only display.
 ELEMENTS = {
@@ -29,8 +26,6 @@ _STYLE = re.compile(
 )
 #: Pattern of the folders of an absolute path inside a text, up to the file name.
 _PLACE = re.compile(r"(?<![\w.:/\\<])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\'\"<>:,;()]+[\\/])+(?=[^\s/\\])")
-#: Columns of outcomes that hold paths.
-_PATHS = ("problem_file", "data")
 
 
 def is_mathml(text: str) -> bool:
@@ -48,19 +43,6 @@ def _shows_only(element: ElementTree.Element) -> bool:
     known = element.tag in {f"{NAMESPACE}{name}" for name in ELEMENTS}
     style = element.attrib.get("style", "")
     return known and set(element.attrib) <= ATTRIBUTES and bool(_STYLE.fullmatch(style))
-
-
-def without_places(frame: Frame) -> Frame:
-    """Make paths relative to their common folder, and remove folders from messages (private)."""
-    told = {name: from_common_folder(frame[name]) for name in _PATHS}
-    folders = sorted(_folders(frame), key=len, reverse=True)
-    said = frame["failure"].map(lambda text: without_folders(text, folders), na_action="ignore")
-    return frame.assign(**told, failure=said.astype("string"))
-
-
-def _folders(frame: Frame) -> set[str]:
-    paths = {str(path) for name in _PATHS for path in frame[name].dropna().unique()}
-    return {path.rpartition("/")[0] + "/" for path in paths if path.startswith("/")}
 
 
 def without_folders(text: Any, folders: list[str]) -> str:

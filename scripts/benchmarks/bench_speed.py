@@ -6,12 +6,14 @@
 
 Both checkouts run in processes of their own that take turns, on one thread; ratios are of the
 least CPU times. A ratio above 1 means that this checkout is faster. Objectives say whether both
-answers are equally good; `proven` counts certificates.
+answers are equally good; `proven` counts certificates. Memory is the peak of a process that runs
+one case, imports included.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -75,7 +77,9 @@ def work() -> None:
     """Run the cases named on standard input, one line each, and answer in JSON."""
     warnings.simplefilter("ignore")
     for line in sys.stdin:
-        print(json.dumps(run_case(line.strip())), flush=True)
+        ran = run_case(line.strip())
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps(ran | {"mb": peak}), flush=True)
 
 
 class Checkout:
@@ -102,10 +106,10 @@ class Checkout:
 
 
 def compare(old: Path, cases: list[str], repeats: int) -> None:
-    table = Table("case", "old CPU s", "new CPU s", "ratio", "old objective", "new objective")
+    table = Table("case", "CPU s", "before", "ratio", "MB", "before", "objective", "before")
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
-        both = Checkout(old, one), Checkout(HERE, two)
         for case in cases:
+            both = Checkout(old, one), Checkout(HERE, two)
             # The first round compiles kernels; the least time leaves it out where there are more.
             rounds = [[each.run(case) for each in both] for _ in range(repeats)]
             before, after = (min(r[side]["cpu"] for r in rounds) for side in (0, 1))
@@ -114,11 +118,13 @@ def compare(old: Path, cases: list[str], repeats: int) -> None:
                 else f"{each['objective']:.8g}{'' if each['proven'] else ' (not proven)'}"
                 for each in rounds[-1]
             ]  # fmt: skip
-            table.add_row(case, f"{before:.3g}", f"{after:.3g}", f"{before / after:.2f}", *values)
+            speeds = f"{after:.3g}", f"{before:.3g}", f"{before / after:.2f}"
+            peaks = [f"{each['mb']:.0f}" for each in rounds[-1][::-1]]
+            table.add_row(case, *speeds, *peaks, *values[::-1])
             Console(stderr=True).print(case, f"{before / after:.2f}", highlight=False)
-        for each in both:
-            each.close()
-    Console(width=100).print(table)
+            for each in both:
+                each.close()
+    Console(width=110).print(table)
 
 
 def compare_peer(repeats: int) -> None:

@@ -194,14 +194,12 @@ def test_a_statement_that_hangs_or_dies_costs_itself_only(trouble, tmp_path, mon
     assert row["source"] == trouble.read_text()
 
 
-def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path):
+def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path, capsys):
     with Store(tmp_path / "run"):
-        refused = subprocess.run(
-            command(plain, "--out", tmp_path / "run"), capture_output=True, text=True, check=False
-        )
-    assert refused.returncode == 2
-    assert f"process {os.getpid()} on" in refused.stderr
-    assert "Traceback" not in refused.stderr
+        assert main(["solve", str(plain), "--out", str(tmp_path / "run")]) == 2
+    refused = capsys.readouterr().err
+    assert f"process {os.getpid()} on" in refused
+    assert "Traceback" not in refused
 
 
 def test_the_end_is_a_table_and_failures_are_exit_code_1(troubled, plain, solved, capsys):

@@ -75,7 +75,7 @@ def test_jobs_that_are_no_shard(text, environment, words):
         shard_of_job(text, environment)
 
 
-@pytest.mark.slow(cases=2)
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_stop_that_a_scheduler_asks_for_is_orderly(slow, tmp_path, number, jobs):

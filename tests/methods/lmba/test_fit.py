@@ -92,7 +92,7 @@ def gradient_as_printed(X, y, targets, theta, c, order, step=0.1):
 
 def test_the_gradient_form_is_the_printed_descent():
     data = load("iris").scaled()
-    X, y = data.X[::2], data.y[::2]
+    X, y = data.X[::3], data.y[::3]
     values, _ = numbers.lmba_simplex(X, y, c=1.0, n_neighbors=3)
     order = np.random.default_rng(7).permutation(len(X))
     expected = gradient_as_printed(X, y, values["targets"], values["theta"], 1.0, order)

@@ -36,7 +36,7 @@ def test_killed_while_it_writes_it_goes_on_to_the_same_end(slow, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     solve_files([slow], whole, jobs=2)
     line = command(slow, "--jobs", 2, "--out", broken)
-    for count in (5, 20, 35):
+    for count in (5, 30):
         process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(lambda count=count: finished(broken) > count, process)
         process.send_signal(signal.SIGKILL)

@@ -33,8 +33,8 @@ def test_sign_bits_ranks_the_bits_first():
 )
 def test_six_gaussians_come_first_in_most_seeds(options):
     """As the paper has it, and on one range with cheap impostors; standardised in fewer."""
-    first = [ranked(f"six_gaussians:seed={seed}", seed, 6, **options) for seed in range(10)]
-    assert first.count(set(range(6))) >= 8
+    first = [ranked(f"six_gaussians:seed={seed}", seed, 6, **options) for seed in range(5)]
+    assert first.count(set(range(6))) >= 4
 
 
 def test_the_box_ties_all_features_of_iris_and_says_so():

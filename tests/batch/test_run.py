@@ -19,6 +19,7 @@ from tests.batch.problem_texts import IMPATIENT, PLAIN, TROUBLE, command, hangs
 from tests.waiting import PATIENCE, SOON, end_soon
 
 ROOT = Path(__file__).parents[2]
+FEW = PLAIN.replace("1, 2, 3, 4, 5", "1, 2")
 #: The time limit that is asked for, in seconds.
 LIMIT = 10.0
 
@@ -214,6 +215,7 @@ def test_the_end_is_a_table_and_failures_are_exit_code_1(troubled, plain, solved
 @pytest.mark.cluster
 def test_dask_gives_the_same_results(plain, tmp_path):
     distributed = pytest.importorskip("distributed")
+    plain.write_text(FEW)
     one, many = tmp_path / "one", tmp_path / "dask"
     solve_files([plain], one)
     with distributed.LocalCluster(
@@ -236,6 +238,7 @@ def test_mpi_gives_the_same_results(plain, tmp_path):
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
         pytest.skip("no mpiexec")
+    plain.write_text(FEW)
     one, many = tmp_path / "one", tmp_path / "mpi"
     solve_files([plain], one)
     launch = [mpiexec, "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable]

@@ -302,12 +302,12 @@ def test_an_unknown_attack_is_named(capsys):
 @pytest.mark.parametrize(
     ("name", "cases"),
     [
-        ("arrays", 400),
-        ("files", 200),
+        ("arrays", 250),
+        ("files", 130),
         ("commands", 60),
         ("invariances", 40),
         ("kills", 2),
-        ("certify", 150),
+        ("certify", 100),
     ],
 )
 def test_a_sample_finds_nothing(name, cases, tmp_path, capsys):

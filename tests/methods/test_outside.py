@@ -95,12 +95,12 @@ def test_the_command_and_python_know_select_by_and_certify_it(run):
 @pytest.mark.slow
 def test_a_problem_file_changes_it_and_solvers_are_compared_on_it(run, tmp_path):
     (tmp_path / "capped.py").write_text(PROBLEM)
-    solved = run("-m", "convexfs", "solve", "capped.py", "--out", "solved")
+    lines = (
+        "solve capped.py --out solved",
+        "compare capped.py --solvers CLARABEL,SCS --out study --repeats 1",
+    )
+    solved, compared, _ = run("-c", PROGRAM, *lines).split("end of a command\n")
     assert re.search(r"tasks +│ 2 ", solved)
     assert re.search(r"solved +│ 2 ", solved)
-    compared = run(
-        "-m", "convexfs", "compare", "capped.py", "--solvers", "CLARABEL,SCS", "--out", "study",
-        "--repeats", "1",
-    )  # fmt: skip
     assert "CLARABEL" in compared
     assert "SCS" in compared

@@ -180,13 +180,17 @@ def test_text_that_is_not_utf_8_is_stored_escaped(tmp_path, jobs, capsys):
     assert names == {r"x\udce9"}
 
 
-def test_a_parent_that_ignores_the_end_of_children(tmp_path):
+@pytest.mark.slow
+def test_a_command_whose_parent_ignores_the_end_of_children(tmp_path):
     file = write(tmp_path / "plain.py", "pass", "[1, 2, 3]")
     line = command(file, "--jobs", 2, "--out", tmp_path / "run")
     ignored = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # noqa: E731
     ran = subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=ignored)
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_a_program_that_ignores_the_end_of_children():
     program = (
         "import signal, os; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
         "from convexfs.batch.workers.pool import run\n"

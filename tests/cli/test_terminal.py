@@ -89,7 +89,7 @@ def test_the_installed_command_starts_where_ctrl_c_is_awaited():
 
 
 @pytest.mark.slow(cases=1)
-@pytest.mark.parametrize("words", ["solvers", "list", "select iris", "select iris --json", "-h"])
+@pytest.mark.parametrize("words", ["list", "solvers", "select iris", "select iris --json", "-h"])
 def test_a_closed_pipe_is_no_failure(words):
     command = f"{sys.executable} -m convexfs {words} | true; exit ${{PIPESTATUS[0]}}"
     # As with most users, output is written when there is much of it, or at the end.

@@ -12,6 +12,7 @@ import pytest
 
 from convexfs import LLFS, load, solve
 from convexfs.batch.problem_files.load import load_problem_file
+from convexfs.cli import main
 from convexfs.methods import FORMULATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -33,27 +34,24 @@ def folder(tmp_path_factory):
     return place
 
 
-def ran(words, folder):
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=folder)
-    assert not done.returncode, done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_the_programs_print_their_outputs(folder):
     blocks = shown("python")
     assert len(blocks) == 4
     program = f"\nprint({MARK!r})\n".join(code for code, _ in blocks)
-    printed = ran(["-c", program], folder).split(f"{MARK}\n")
-    for output, (_, expected) in zip(printed, blocks, strict=True):
+    line = [sys.executable, "-c", program]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=folder)
+    assert not done.returncode, done.stderr
+    for output, (_, expected) in zip(done.stdout.split(f"{MARK}\n"), blocks, strict=True):
         assert output == expected
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [command for command, _ in shown("bash")])
-def test_the_commands_print_their_outputs(line, folder):
-    output = ran(["-m", *shlex.split(line)], folder)
-    assert timeless(output) == timeless(dict(shown("bash"))[line])
+def test_the_commands_print_their_outputs(line, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    assert main(shlex.split(line)[1:]) == 0
+    assert timeless(capsys.readouterr().out) == timeless(dict(shown("bash"))[line])
 
 
 def timeless(text):

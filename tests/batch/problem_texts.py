@@ -35,6 +35,23 @@ def build(z, how):
 """
 
 
+#: The command, where the tasks of TROUBLE that hang are ended soon.
+IMPATIENT = """
+import sys
+from convexfs.__main__ import main
+from tests.batch.problem_texts import hangs
+from tests.waiting import end_soon
+
+end_soon(hangs)
+sys.exit(main())
+"""
+
+
+def hangs(task):
+    """Whether a task, or the statement of a task, is one of TROUBLE that hangs."""
+    return '"hang"' in getattr(task, "task", task).hyper
+
+
 def command(*words):
     return [sys.executable, "-m", "convexfs", "solve", *map(str, words)]
 

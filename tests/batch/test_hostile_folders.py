@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import sqlite3
 import zipfile
 
@@ -35,13 +36,19 @@ def feasible(f, max_features):
 """
 
 
-@pytest.fixture
-def points(tmp_path):
+@pytest.fixture(scope="module")
+def points_solved(tmp_path_factory):
     """A finished run of LLFS by points."""
-    file = tmp_path / "points.py"
-    file.write_text(POINTS)
-    solve_files([file], tmp_path / "points")
-    return tmp_path / "points"
+    folder = tmp_path_factory.mktemp("points")
+    (folder / "points.py").write_text(POINTS)
+    solve_files([folder / "points.py"], folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture
+def points(points_solved, tmp_path):
+    """A copy of that run, which a test may damage."""
+    return shutil.copytree(points_solved, tmp_path / "points")
 
 
 def text_of(capsys, *words):
@@ -77,6 +84,7 @@ def test_a_folder_does_not_choose_the_files_that_are_read(points, tmp_path):
     with pytest.raises(InputError, match=r"secret\.csv: give it as data="):
         LLFS.from_run(points)
     assert LLFS.from_run(points, "subclasses:n=4,noise=1").weights_.shape == (3,)
+    (tmp_path / "points.py").write_text(POINTS)
     with pytest.raises(InputError, match="leave formulation= out"):
         LLFS.from_run(points, "subclasses:n=4,noise=1", formulation=tmp_path / "points.py")
 

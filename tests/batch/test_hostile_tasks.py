@@ -17,7 +17,7 @@ from convexfs.batch.workers.pool import run
 from convexfs.cli import main
 from tests.batch.problem_texts import command
 from tests.batch.processes import children
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 OBJECTIVES = """
 import os, signal, sys, threading, time
@@ -121,8 +121,9 @@ def test_an_interrupt_raised_by_a_task_is_the_failure_of_that_task(tmp_path, cap
 
 @pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_task_may_close_its_output_and_use_its_bytes(tmp_path, jobs):
+def test_a_task_may_close_its_output_and_use_its_bytes_and_leave_a_thread(tmp_path, jobs):
     trouble = """
+    threading.Thread(target=time.sleep, args=(3600,)).start()
     sys.stdout.buffer.write(b"bytes \\xff\\n")
     os.write(sys.stdout.fileno(), b"") if number else None
     sys.stdout.close()
@@ -131,7 +132,7 @@ def test_a_task_may_close_its_output_and_use_its_bytes(tmp_path, jobs):
     file = write(tmp_path / "closes.py", trouble, "[0, 1, 2]")
     ran = subprocess.run(
         command(file, "--jobs", jobs, "--out", tmp_path / "run"),
-        capture_output=True, text=True, errors="replace", check=False,
+        capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
@@ -151,17 +152,6 @@ def test_what_compiled_code_prints_in_a_worker_goes_to_the_log(tmp_path):
     assert ran.returncode == 0
     # The file is stated once in the command's own process, before there are workers.
     assert (tmp_path / "run" / LOG).read_text().count("from below\n") >= 2
-
-
-@pytest.mark.slow(cases=1)
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_thread_that_a_task_leaves_does_not_keep_the_command_alive(tmp_path, jobs):
-    trouble = "threading.Thread(target=time.sleep, args=(3600,)).start()"
-    file = write(tmp_path / "threads.py", trouble, "[1]")
-    line = command(file, "--jobs", jobs, "--out", tmp_path / "run")
-    ran = subprocess.run(line, capture_output=True, text=True, check=False, timeout=600)
-    assert ran.returncode == 0, ran.stderr
-    assert "solved" in ran.stdout
 
 
 @pytest.mark.slow(cases=1)
@@ -190,13 +180,17 @@ def test_text_that_is_not_utf_8_is_stored_escaped(tmp_path, jobs, capsys):
     assert names == {r"x\udce9"}
 
 
-def test_a_parent_that_ignores_the_end_of_children(tmp_path):
+@pytest.mark.slow
+def test_a_command_whose_parent_ignores_the_end_of_children(tmp_path):
     file = write(tmp_path / "plain.py", "pass", "[1, 2, 3]")
     line = command(file, "--jobs", 2, "--out", tmp_path / "run")
     ignored = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # noqa: E731
     ran = subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=ignored)
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_a_program_that_ignores_the_end_of_children():
     program = (
         "import signal, os; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
         "from convexfs.batch.workers.pool import run\n"

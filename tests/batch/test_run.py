@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 
-from convexfs.batch.run import describe_environment, solve_files
+from convexfs.batch.run import GRACE_SECONDS, describe_environment, solve_files
 from convexfs.batch.store.store import Store, same_results
 from convexfs.batch.workers import attempts
 from convexfs.cli import main
 from convexfs.errors import ConvexfsWarning, InputError
-from tests.batch.problem_texts import PLAIN, TROUBLE, command
-from tests.waiting import PATIENCE
+from tests.batch.problem_texts import IMPATIENT, PLAIN, TROUBLE, command, hangs
+from tests.waiting import PATIENCE, SOON, end_soon
 
-#: Seconds in which all but what hangs is done, on a busy machine too.
+ROOT = Path(__file__).parents[2]
+FEW = PLAIN.replace("1, 2, 3, 4, 5", "1, 2")
+#: The time limit that is asked for, in seconds.
 LIMIT = 10.0
 
 
@@ -42,8 +44,9 @@ def troubled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("troubled")
     (folder / "trouble.py").write_text(TROUBLE)
     out = folder / "run"
-    line = command(folder / "trouble.py", "--jobs", 2, "--time-limit", LIMIT, "--out", out)
-    return subprocess.run(line, capture_output=True, text=True, check=False), out
+    words = ["solve", folder / "trouble.py", "--jobs", 2, "--time-limit", LIMIT, "--out", out]
+    line = [sys.executable, "-c", IMPATIENT, *map(str, words)]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False), out
 
 
 def test_one_process_two_processes_and_any_executor_agree(plain, tmp_path):
@@ -97,7 +100,7 @@ def test_hangs_deaths_and_errors_cost_their_own_task_only(troubled):
     hang, die, error = (rows[f'{{"how": "{how}"}}'] for how in ("hang", "die", "raise"))
     assert hang.status == "timeout"
     assert hang.failure == "TimeLimit: was ended, over its limit of 10 s"
-    assert LIMIT <= hang.wall_seconds < 500
+    assert SOON <= hang.wall_seconds < 500
     assert die.status == "error"
     assert "SIGKILL" in die.failure
     assert attempts.count(die.key) >= 2
@@ -113,12 +116,14 @@ def test_what_tasks_print_is_in_the_log_and_not_on_the_screen(troubled):
         assert f"printed: asked to {how}\n" in logged
 
 
-def test_failed_tasks_are_kept_or_tried_again(trouble, troubled, tmp_path):
+def test_failed_tasks_are_kept_or_tried_again(trouble, troubled, tmp_path, monkeypatch):
+    limits = end_soon(hangs, monkeypatch.setattr)
     out = shutil.copytree(troubled[1], tmp_path / "run")
     kept = solve_files([trouble], out, jobs=2, time_limit=LIMIT)
     assert (kept.done, kept.solved, kept.failures) == (0, 2, {"timeout": 1, "error": 2})
     again = solve_files([trouble], out, jobs=2, time_limit=LIMIT, retry_failed=True)
     assert (again.done, again.resumed, len(again.failed)) == (3, 2, 3)
+    assert set(limits) == {LIMIT + GRACE_SECONDS}
 
 
 HOG = """
@@ -127,7 +132,7 @@ import numpy as np
 
 METHOD = "relief"
 DATA = ["iris"]
-GRID = {"megabytes": [1, 3000]}
+GRID = {"megabytes": [1, 1000]}
 SOLVERS = ["CLARABEL"]
 
 def build(z, megabytes):
@@ -139,21 +144,19 @@ def build(z, megabytes):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not attempts.HOLDS, reason="no memory limit is held here")
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path, jobs):
+def test_a_task_over_its_memory_limit_fails_by_that_name(tmp_path):
     file, out = tmp_path / "hog.py", tmp_path / "out"
     file.write_text(HOG)
-    line = command(file, "--jobs", jobs, "--out", out, "--memory-limit", "1GB")
+    line = command(file, "--jobs", 1, "--out", out, "--memory-limit", "500MB")
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     assert ran.returncode == 1, ran.stderr
     with Store.read(out) as store:
         rows: dict[str, Any] = {str(row["hyper"]): row for _, row in store.tasks().iterrows()}
     assert rows['{"megabytes": 1}'].status == "optimal"
-    assert rows['{"megabytes": 3000}'].status == "error"
-    assert rows['{"megabytes": 3000}'].failure.startswith("memory limit 1 GB reached (")
-    assert "memory limit 1 GB reached" in ran.stdout
-    retried = subprocess.run([*line[:-1], "8GB", "--retry-failed"], check=False)
-    assert retried.returncode == 0
+    assert rows['{"megabytes": 1000}'].status == "error"
+    assert rows['{"megabytes": 1000}'].failure.startswith("memory limit 500 MB reached (")
+    assert "memory limit 500 MB reached" in ran.stdout
+    assert main([*line[3:-1], "3GB", "--retry-failed"]) == 0
 
 
 def test_where_no_memory_limit_is_held_it_is_said(plain, tmp_path, monkeypatch):
@@ -179,7 +182,8 @@ def test_statements_are_kept_once_also_of_what_cannot_be_stated(trouble, plain, 
     assert "norm2(w) <= 1" in rows.loc[PLAIN, "text"]
 
 
-def test_a_statement_that_hangs_or_dies_costs_itself_only(trouble, tmp_path):
+def test_a_statement_that_hangs_or_dies_costs_itself_only(trouble, tmp_path, monkeypatch):
+    end_soon(hangs, monkeypatch.setattr)
     trouble.write_text(TROUBLE.replace('"well", "hang", "die",', '"hang", "well",'))
     solve_files([trouble], tmp_path / "run", jobs=2, time_limit=LIMIT)
     with Store.read(tmp_path / "run") as store:
@@ -189,14 +193,12 @@ def test_a_statement_that_hangs_or_dies_costs_itself_only(trouble, tmp_path):
     assert row["source"] == trouble.read_text()
 
 
-def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path):
+def test_two_runs_on_one_folder_the_second_is_refused(plain, tmp_path, capsys):
     with Store(tmp_path / "run"):
-        refused = subprocess.run(
-            command(plain, "--out", tmp_path / "run"), capture_output=True, text=True, check=False
-        )
-    assert refused.returncode == 2
-    assert f"process {os.getpid()} on" in refused.stderr
-    assert "Traceback" not in refused.stderr
+        assert main(["solve", str(plain), "--out", str(tmp_path / "run")]) == 2
+    refused = capsys.readouterr().err
+    assert f"process {os.getpid()} on" in refused
+    assert "Traceback" not in refused
 
 
 def test_the_end_is_a_table_and_failures_are_exit_code_1(troubled, plain, solved, capsys):
@@ -213,6 +215,7 @@ def test_the_end_is_a_table_and_failures_are_exit_code_1(troubled, plain, solved
 @pytest.mark.cluster
 def test_dask_gives_the_same_results(plain, tmp_path):
     distributed = pytest.importorskip("distributed")
+    plain.write_text(FEW)
     one, many = tmp_path / "one", tmp_path / "dask"
     solve_files([plain], one)
     with distributed.LocalCluster(
@@ -235,6 +238,7 @@ def test_mpi_gives_the_same_results(plain, tmp_path):
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
         pytest.skip("no mpiexec")
+    plain.write_text(FEW)
     one, many = tmp_path / "one", tmp_path / "mpi"
     solve_files([plain], one)
     launch = [mpiexec, "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable]

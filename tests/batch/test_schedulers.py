@@ -75,7 +75,7 @@ def test_jobs_that_are_no_shard(text, environment, words):
         shard_of_job(text, environment)
 
 
-@pytest.mark.slow(cases=2)
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_stop_that_a_scheduler_asks_for_is_orderly(slow, tmp_path, number, jobs):
@@ -105,7 +105,7 @@ def script_of(capsys, tmp_path, *words):
 def test_jobs_that_are_killed_warned_and_reordered_end_as_one_process(tmp_path, capsys):
     file, out = tmp_path / "slow.py", tmp_path / "run"
     file.write_text(SLOW)
-    script = script_of(capsys, tmp_path, file, "--out", out, "--slurm", 4, "--time", "0:10:00")
+    script = script_of(capsys, tmp_path, file, "--out", out, "--slurm", 3, "--time", "0:10:00")
     slurm = FakeSlurm(tmp_path / "slurm")
     slurm.submit(script)
 
@@ -166,7 +166,7 @@ def test_llfs_by_points_runs_as_an_array(tmp_path, capsys):
     file, out = tmp_path / "points.py", tmp_path / "run"
     file.write_text(POINTS)
     slurm = FakeSlurm(tmp_path / "slurm")
-    slurm.submit(script_of(capsys, tmp_path, file, "--out", out, "--slurm", 3))
+    slurm.submit(script_of(capsys, tmp_path, file, "--out", out, "--slurm", 2))
     slurm.run(lambda *_: None)
     solve_files([file], tmp_path / "one")
     assert same_results(tmp_path / "one", out) == []

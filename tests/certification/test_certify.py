@@ -69,7 +69,9 @@ def test_a_wrong_answer_is_refused_wherever_it_is_wrong(name, step):
 
 
 @pytest.mark.parametrize("solver", installed("CLARABEL", "ECOS", "SCS"))
-@pytest.mark.parametrize("name", ["second_order", "logistic", "entropy", "quadratic_in_a_ball"])
+@pytest.mark.parametrize(
+    "name", ["second_order", "entropy", "quadratic_in_a_ball", pytest.param("logistic", marks=SLOW)]
+)
 def test_a_wrong_answer_of_any_solver_is_refused(name, solver):
     problem = problems.CONVEX[name]()
     assert refuses_moved(problem, solve(problem, solver, tol=1e-7), 1e-2, [3])

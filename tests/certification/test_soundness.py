@@ -57,6 +57,18 @@ def test_rows_that_cancel_bound_the_column_that_is_left():
     assert not np.isfinite(box.upper).any()
 
 
+@given(st.floats(1e5, 1e7), st.floats(0.1, 2.0))
+def test_a_column_alone_in_its_row_loses_no_end_by_rounding(offset, radius):
+    x, t = cp.Variable(2, name="x"), cp.Variable(name="t")
+    form = StandardForm.of(minimum(x[0], cp.SOC(t, x + offset), t <= radius))
+    box, at = implied_box(form), form.columns[x.id]
+    for end, side in ((box.upper, 1), (box.lower, -1)):
+        exact = Fraction(-offset) + side * Fraction(radius)
+        beyond = [side * (Fraction(float(found)) - exact) for found in end[at]]
+        assert min(beyond) >= 0
+        assert max(beyond) <= 1e-7
+
+
 @pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("kind", soundness.CHECKS)
 @pytest.mark.parametrize("first", range(0, 200, 50))

@@ -4,6 +4,8 @@ import io
 import math
 import os
 import re
+import shutil
+from contextlib import redirect_stdout
 
 import pandas as pd
 import pytest
@@ -39,7 +41,24 @@ def compare(tmp_path, capsys):
 SMALL = ("--solvers", "native,SCS,HIGHS", "--tol", "1e-6", "--repeats", "2", "--no-default")
 
 
-def test_tables_then_where_the_results_are(compare, tmp_path):
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """The folder of a file that was compared as SMALL says."""
+    folder = tmp_path_factory.mktemp("solved")
+    (folder / "small.py").write_text(FILE)
+    line = ["compare", str(folder / "small.py"), "--out", str(folder / "run"), *SMALL]
+    with redirect_stdout(io.StringIO()):
+        assert main(line) == 0
+    return folder
+
+
+@pytest.fixture
+def small(solved, tmp_path):
+    """The folder of `compare`, where SMALL is done."""
+    return shutil.copytree(solved / "run", tmp_path / "run")
+
+
+def test_tables_then_where_the_results_are(compare, small, tmp_path):
     code, out, _ = compare(*SMALL, "--verbose")
     assert code == 0
     assert "Verdict" in out
@@ -53,23 +72,21 @@ def test_tables_then_where_the_results_are(compare, tmp_path):
     assert f"convexfs report {tmp_path / 'run'}" in out
 
 
-def test_the_export_is_the_table_of_outcomes(compare, tmp_path):
-    compare(*SMALL)
+def test_the_export_is_the_table_of_outcomes(small, tmp_path):
     assert main(["export", str(tmp_path / "run"), "--to", str(tmp_path / "x.parquet")]) == 0
     read, told = pd.read_parquet(tmp_path / "x.parquet"), outcomes(tmp_path / "run")
     pd.testing.assert_frame_equal(read, told, check_dtype=False)
     assert set(read["outcome"]) == {"solved", "skipped"}
 
 
-def test_the_same_line_again_has_nothing_to_do(compare, tmp_path):
-    compare(*SMALL)
+def test_the_same_line_again_has_nothing_to_do(compare, small, tmp_path):
     first = outcomes(tmp_path / "run")
     code, _, _ = compare(*SMALL)
     assert code == 0
     pd.testing.assert_frame_equal(first, outcomes(tmp_path / "run"))
 
 
-def test_wrong_claims_are_named_and_are_no_reason_to_fail(compare, monkeypatch):
+def test_wrong_claims_are_named_and_are_no_reason_to_fail(compare, small, monkeypatch):
     monkeypatch.setattr("convexfs.study.outcome_rules.SLACK", 1e-9)
     code, out, _ = compare(*SMALL)
     assert code == 0
@@ -162,7 +179,7 @@ def test_ways_of_asking_stand_side_by_side(compare, tmp_path):
     assert set(frame["solver"]) == {"native", "SCS max_iters=500", "SCS max_iters=900"}
 
 
-def test_a_busy_machine_is_told(compare, monkeypatch):
+def test_a_busy_machine_is_told(compare, small, monkeypatch):
     monkeypatch.setattr("convexfs.study.outcomes.UNDISTURBED", 1e9)
     monkeypatch.setattr("convexfs.study.outcomes.MOMENT", -1e9)
     _, out, _ = compare(*SMALL)

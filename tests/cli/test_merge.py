@@ -32,8 +32,8 @@ def test_parts_from_the_line_to_the_whole(here, run):
 
 
 def test_a_part_without_tasks_is_done_at_once(here, run):
-    for number in range(1, 10):
-        code, _, error = run("solve", "few.py", "--jobs", 1, "--shard", f"{number}/9")
+    for number in range(1, 6):  # of the four tasks
+        code, _, error = run("solve", "few.py", "--jobs", 1, "--shard", f"{number}/5")
         assert code == 0, error
     assert run("merge", *here.glob("runs/few-shard-*"), "--out", "runs/few")[0] == 0
     assert (

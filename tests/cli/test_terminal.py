@@ -71,13 +71,14 @@ METHOD, DATA = "relief", ["iris"]
 first = gc.get_threshold()[0]
 held = [[] for _ in range(300_000)]
 open("thresholds.txt", "w").write(f"{first} {gc.get_threshold()[0]}")
+raise ValueError("this is enough")
 """
 
 
 def test_garbage_is_collected_as_usual(tmp_path):
     (tmp_path / "collecting.py").write_text(COLLECTING)
     line = [sys.executable, "-m", "convexfs", "show", "collecting.py"]
-    subprocess.run(line, cwd=tmp_path, capture_output=True, check=True)
+    subprocess.run(line, cwd=tmp_path, capture_output=True, check=False)
     thresholds = set(map(int, (tmp_path / "thresholds.txt").read_text().split()))
     assert thresholds == {gc.get_threshold()[0]}
 
@@ -88,7 +89,7 @@ def test_the_installed_command_starts_where_ctrl_c_is_awaited():
 
 
 @pytest.mark.slow(cases=1)
-@pytest.mark.parametrize("words", ["solvers", "list", "select iris", "select iris --json", "-h"])
+@pytest.mark.parametrize("words", ["list", "solvers", "select iris", "select iris --json", "-h"])
 def test_a_closed_pipe_is_no_failure(words):
     command = f"{sys.executable} -m convexfs {words} | true; exit ${{PIPESTATUS[0]}}"
     # As with most users, output is written when there is much of it, or at the end.
@@ -120,8 +121,9 @@ CLOSED = (">&-", "standard output is closed; send it somewhere, such as >/dev/nu
 @pytest.mark.parametrize(
     ("words", "end", "message"),
     [
-        *((words, *FULL) for words in ("--version", "--help", "list", "select iris")),
-        *((words, *CLOSED) for words in ("--version", "--help", "list", "show relief")),
+        *((words, *end) for end in (FULL, CLOSED) for words in ("--version", "--help", "list")),
+        pytest.param("select iris", *FULL, marks=pytest.mark.slow),
+        pytest.param("show relief", *CLOSED, marks=pytest.mark.slow),
     ],
 )
 def test_output_that_cannot_be_written(words, end, message):
@@ -138,15 +140,6 @@ def test_complaints_that_cannot_be_written():
     assert "certificate        proven" in out
 
 
-def test_how_other_packages_are_written_is_not_told(tmp_path):
-    folder = tmp_path / "site-packages"
-    folder.mkdir()
-    (folder / "sdpap.py").write_text("1 is 1\n")  # cvxpy imports it where it is installed
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    code, _, err = lines_of("show relief", PYTHONPATH=path)
-    assert (code, err) == (0, "")
-
-
 ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "HOME": "/nowhere"}
 
 PLAIN_LINES = ["--help", "list", "solvers", "select iris", "show relief", "show relief --mathml"]
@@ -155,15 +148,24 @@ PLAIN_LINES = ["--help", "list", "solvers", "select iris", "show relief", "show 
 #: Runs its arguments as commands, one after the other.
 COMMANDS = """
 import sys
-from convexfs.cli import main
-sys.exit(max(main(line.split()) for line in sys.argv[1:]))
+from convexfs.__main__ import main
+
+def run(line):
+    sys.argv[1:] = line.split()
+    return main()
+
+sys.exit(max([run(line) for line in sys.argv[1:]]))
 """
 
 
-def test_everything_can_be_said_in_ascii():
+def test_everything_can_be_said_in_ascii_and_nothing_of_how_other_packages_are_written(tmp_path):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "sdpap.py").write_text("1 is 1\n")  # cvxpy imports it where it is installed
+    path = {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
     ran = subprocess.run(
         [sys.executable, "-c", COMMANDS, *PLAIN_LINES],
-        env=os.environ | ASCII, capture_output=True, text=True,
+        env=os.environ | ASCII | path, capture_output=True, text=True,
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.isascii()

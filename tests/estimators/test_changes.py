@@ -19,7 +19,7 @@ BLOCK = next(
 CHANGES: dict[str, Any] = {"cp": cp, "np": np}
 exec(BLOCK, CHANGES)
 EIGHT = (
-    "elastic_net", "groups", "fair", "costs", "must_have", "robust", "exactly_two",
+    "costs", "fair", "elastic_net", "groups", "must_have", "robust", "exactly_two",
     "squared_hinge",
 )  # fmt: skip
 SOLVERS = installed("CLARABEL", "ECOS", "SCS", "HIGHS", "SCIPY")
@@ -42,8 +42,8 @@ def mean_square(problem, a_same):
 
 
 OF_LLFS = {
-    **{name: CHANGES[name] for name in EIGHT[:6]},
     "exactly_three": exactly_three,
+    **{name: CHANGES[name] for name in EIGHT[:6]},
     "mean_square": mean_square,
 }
 
@@ -107,6 +107,7 @@ EFFECTS = {
 }
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize("name", EFFECTS)
 def test_logo_fits_with_it(name, logo):
     assert not EFFECTS[name](logo.weights_)
@@ -137,6 +138,7 @@ def test_llfs_by_all_solvers(name, llfs):
     assert_solvers_agree(change, lambda: llfs.problem(3), fewest=3)
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize("name", OF_LLFS)
 def test_llfs_fits_with_it(name):
     model = LLFS(max_features=3, betas=[0.5], formulation=OF_LLFS[name]).fit(FEW_X, FEW_Y)
@@ -153,17 +155,24 @@ def test_llfs_fits_with_it(name):
     assert held.get(name, few.max() <= 3)
 
 
-@pytest.mark.parametrize("name", ["elastic_net", "groups", "costs"])
+OTHERS = {
+    "Relief": (Relief(n_neighbors=3), X, Y),
+    "LFE": (LFE(n_neighbors=3), FEW_X, FEW_Y),
+    "Lmba": (Lmba(), WINE.X[::9], WINE.y[::9]),
+}
+
+
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize(
-    ("model", "X", "y"),
+    ("method", "name"),
     [
-        (Relief(n_neighbors=3), X, Y),
-        (LFE(n_neighbors=3), FEW_X, FEW_Y),
-        (Lmba(), WINE.X[::9], WINE.y[::9]),
+        ("Relief", "elastic_net"), ("LFE", "groups"), ("Lmba", "costs"),
+        ("Relief", "groups"), ("LFE", "costs"), ("Lmba", "elastic_net"),
+        ("Relief", "costs"), ("LFE", "elastic_net"), ("Lmba", "groups"),
     ],
-    ids=["Relief", "LFE", "Lmba"],
-)
-def test_other_methods_fit_with_it(model, X, y, name, monkeypatch):
+)  # fmt: skip
+def test_other_methods_fit_with_it(method, name, monkeypatch):
+    model, X, y = OTHERS[method]
     model.fit(X, y)
     weights = CHANGES["weights"](model.problem()).value
     # Twice of what may be spent.

@@ -1,6 +1,8 @@
 """The attacks of tests/fuzz: they catch what is broken, and a sample of them finds nothing."""
 
 import os
+import runpy
+import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +25,7 @@ from tests.fuzz import (
 )
 from tests.fuzz.attack import Attack, Failure, Verdict, generator
 from tests.fuzz.engine import Ticket, schedule, verdicts
+from tests.waiting import end_soon
 
 TABLE = "np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 1.0], [2.0, 1.0]])"
 
@@ -84,7 +87,7 @@ def test_no_parameter_stumbles_over_what_has_no_one_truth(method, odd):
 
 
 def test_hangs_deaths_and_faults_cost_their_own_case_only(monkeypatch):
-    monkeypatch.setattr("tests.fuzz.engine.HANG_SECONDS", 5.0)
+    end_soon(lambda ticket: ticket.number == 1, monkeypatch.setattr)
     monkeypatch.setattr("tests.fuzz.engine.HANG_CPU_SECONDS", 0.5)
 
     def judge(number):
@@ -107,7 +110,7 @@ def test_hangs_deaths_and_faults_cost_their_own_case_only(monkeypatch):
     assert {number: found[number].outcome for number in found} == {
         0: "well", 1: "hung", 2: "hung", 3: "died", 4: "well", 5: "broken", 6: "well",
     }  # fmt: skip
-    assert found[1].failures == (Failure("hang", "over 5 s"),)
+    assert found[1].failures == (Failure("hang", "over 120 s"),)
     assert found[2].failures == (Failure("hang", "over 0.5 s of processor time"),)
     assert found[3].failures == (Failure("crash", "WorkerDied: exit code 3"),)
     assert "in the attack itself" in found[5].failures[0].cause
@@ -149,9 +152,10 @@ def test_a_command_that_ends_badly_is_caught(monkeypatch, main, kinds):
 def test_code_and_memory_that_nobody_asked_for_are_caught(monkeypatch):
     def main(words):
         Path(command_line.SENTINEL).touch()
-        np.ones(10**8)
+        np.ones(10**7)
         return 0
 
+    monkeypatch.setattr("tests.fuzz.attack.MEMORY_LIMIT_MB", 40)
     monkeypatch.setattr("convexfs.cli.main", main)
     verdict = command_line.judge(command_line.Case(("report", "run")))
     assert {failure.kind for failure in verdict.failures} == {"code run", "memory"}
@@ -172,8 +176,8 @@ def test_a_law_that_does_not_hold_is_caught(monkeypatch):
 def test_rows_that_are_lost_or_changed_are_caught(tmp_path):
     file = tmp_path / "problem.py"
     file.write_bytes(kills.PROBLEM)
-    for name in ("one", "two"):
-        kills.solve_files([file], tmp_path / name)
+    kills.solve_files([file], tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
     assert kills._changed_rows(tmp_path / "one", tmp_path / "two") == []
     with kills.Store(tmp_path / "two") as store:
         store._db.execute("UPDATE tasks SET objective = 7 WHERE rowid = 3")
@@ -190,7 +194,7 @@ def test_rows_that_are_lost_or_changed_are_caught(tmp_path):
 @pytest.mark.parametrize("name", fuzz.ATTACKS)
 def test_the_same_seed_makes_the_same_case(name):
     attack = fuzz.ATTACKS[name]
-    for number in range(40):
+    for number in range(25):
         one, other = (attack.make(generator(5, name, number)) for _ in range(2))
         assert attack.reproducer(one) == attack.reproducer(other)
 
@@ -207,12 +211,12 @@ def written(folder, content):
         (folder / name).write_bytes(text)
 
 
+@pytest.mark.filterwarnings("ignore:constant column")
 def test_the_reproducer_of_a_fit_shows_the_same_error(tmp_path):
     case = arrays.Case("Relief", {"n_neighbors": "0"}, TABLE, "np.array([0, 1, 0, 1])")
     written(tmp_path, arrays.reproducer(case))
-    again = ran(sys.executable, "case.py", folder=tmp_path)
-    assert again.returncode == 1
-    assert "InputError: n_neighbors must be an integer of at least 1" in again.stderr
+    with pytest.raises(InputError, match="n_neighbors must be an integer of at least 1"):
+        runpy.run_path(str(tmp_path / "case.py"))
 
 
 @pytest.mark.slow
@@ -298,12 +302,12 @@ def test_an_unknown_attack_is_named(capsys):
 @pytest.mark.parametrize(
     ("name", "cases"),
     [
-        ("arrays", 400),
-        ("files", 200),
+        ("arrays", 250),
+        ("files", 130),
         ("commands", 60),
         ("invariances", 40),
         ("kills", 2),
-        ("certify", 150),
+        ("certify", 100),
     ],
 )
 def test_a_sample_finds_nothing(name, cases, tmp_path, capsys):

@@ -50,6 +50,7 @@ EXPECTED = {
         r"\left\|X\right\|_{F} + \left\|X\right\|_{*}",
     ),
     "cp.sum(1 - x)": ("1'(1 - x)", r"\mathbf{1}^\top \left(\mathbf{1} - x\right)"),
+    "cp.sum(x[[0, 2]])": ("1'x[[0, 2]]", r"\mathbf{1}^\top x_{\{1,3\}}"),
     "x[0] + cp.sum(x[1:])": ("x[0] + 1'x[1:3]", r"x_{1} + \mathbf{1}^\top x_{2:3}"),
     "cp.lambda_max(X - 2 * np.eye(3))": (
         "lambda_max(X - 2 I)",

@@ -62,49 +62,45 @@ def run(environment, tmp_path):
     return command
 
 
-#: Runs its arguments as commands, one after the other.
-COMMANDS = """
+#: Commands one after the other, then the estimator and the formulation.
+PROGRAM = """
 import sys
+import convexfs
 from convexfs.cli import main
+
 for line in sys.argv[1:]:
     assert main(line.split()) == 0
     print("end of a command")
+data = convexfs.load("iris").scaled()
+model = convexfs.SoftMargin(lam=2.0).fit(data.X, data.y)
+row = convexfs.FORMULATIONS["soft-margin"]
+values, hyper = row.numbers(data.X, data.y, lam=2.0)
+problem = row.build(**values, **hyper)
+solution = convexfs.solve(problem)
+print(model.certificate_.ok, convexfs.certify(problem, solution).ok)
 """
 
 
-def test_the_command_lists_shows_and_selects_by_it(run):
+def test_the_command_and_python_know_select_by_and_certify_it(run):
     lines = "list", "show soft-margin", "select iris --method soft-margin --top 2 --json"
-    listed, shown, selected, _ = run("-c", COMMANDS, *lines).split("end of a command\n")
+    listed, shown, selected, ok = run("-c", PROGRAM, *lines).split("end of a command\n")
     assert "soft-margin" in listed
     assert "log" in shown
     chosen = json.loads(selected)
     assert chosen["certificate"]["ok"] is True
     assert "petal" in max(chosen["weights"], key=chosen["weights"].get)
+    assert ok.split() == ["True", "True"]
 
 
 @pytest.mark.slow
 def test_a_problem_file_changes_it_and_solvers_are_compared_on_it(run, tmp_path):
     (tmp_path / "capped.py").write_text(PROBLEM)
-    solved = run("-m", "convexfs", "solve", "capped.py", "--out", "solved")
+    lines = (
+        "solve capped.py --out solved",
+        "compare capped.py --solvers CLARABEL,SCS --out study --repeats 1",
+    )
+    solved, compared, _ = run("-c", PROGRAM, *lines).split("end of a command\n")
     assert re.search(r"tasks +│ 2 ", solved)
     assert re.search(r"solved +│ 2 ", solved)
-    compared = run(
-        "-m", "convexfs", "compare", "capped.py", "--solvers", "CLARABEL,SCS", "--out", "study",
-        "--repeats", "1",
-    )  # fmt: skip
     assert "CLARABEL" in compared
     assert "SCS" in compared
-
-
-def test_python_has_its_estimator_and_certifies_its_problem(run):
-    program = (
-        "import convexfs\n"
-        "data = convexfs.load('iris').scaled()\n"
-        "model = convexfs.SoftMargin(lam=2.0).fit(data.X, data.y)\n"
-        "row = convexfs.FORMULATIONS['soft-margin']\n"
-        "values, hyper = row.numbers(data.X, data.y, lam=2.0)\n"
-        "problem = row.build(**values, **hyper)\n"
-        "solution = convexfs.solve(problem)\n"
-        "print(model.certificate_.ok, convexfs.certify(problem, solution).ok)\n"
-    )
-    assert run("-c", program).split() == ["True", "True"]

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -68,6 +68,7 @@ def test_equal_samples_are_equally_far_from_any_other(seed, squared):
     assert not found[first[:, None] == first].any()
 
 
+@settings(max_examples=25, deadline=None)
 @given(
     seed=SEEDS,
     panel=st.integers(1, 80),
@@ -175,6 +176,7 @@ def test_neighbours_at_any_scale_are_those_of_float64(scale, offset):
         np.testing.assert_array_equal(found, expected)
 
 
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, j=st.integers(1, 1100), number=st.integers(1, 9), squared=st.booleans())
 def test_differences_of_merged_pairs_are_added_one_after_the_other(seed, j, number, squared):
     rng = np.random.default_rng(seed)

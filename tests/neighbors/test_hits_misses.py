@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -176,6 +176,7 @@ def test_distances_that_overflow_are_refused():
         signed_neighbors(1e160 * X, codes, metric="sqeuclidean")
 
 
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), cells=st.integers(1, 3000), panel=st.integers(1, 40))
 def test_blocks_and_threads_change_nothing(seed, cells, panel):
     X, codes = sample(seed=seed)

@@ -1,5 +1,6 @@
 """A solver that aborts its process does not end the caller's."""
 
+import faulthandler
 import os
 import signal
 
@@ -13,6 +14,19 @@ from convexfs.solving.child_process import call_in_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 needs_glpk = pytest.mark.skipif(not BACKENDS["GLPK"].installed, reason="needs GLPK")
+
+
+@pytest.fixture
+def silent_children(monkeypatch):
+    """Children for whose intended abort pytest prints no stack."""
+
+    def fork(fork=os.fork):
+        child = fork()
+        if not child:
+            faulthandler.disable()
+        return child
+
+    monkeypatch.setattr(os, "fork", fork)
 
 
 def test_what_a_function_returns_and_raises_comes_back():
@@ -30,6 +44,7 @@ def test_what_a_function_returns_and_raises_comes_back():
         call_in_child(fail)
 
 
+@pytest.mark.usefixtures("silent_children")
 @pytest.mark.parametrize("ends", [os.abort, lambda: os._exit(3), lambda: os._exit(0)])
 def test_a_function_that_ends_its_process_is_an_exception(ends):
     with pytest.raises(ChildProcessError, match=r"SIGABRT|exit code [03]"):
@@ -55,6 +70,7 @@ def test_glpk_solves_as_before(solver):
 
 
 @needs_glpk
+@pytest.mark.usefixtures("silent_children")
 def test_an_abort_of_glpk_is_a_failed_solution():
     x = cp.Variable(2, name="x")
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])

@@ -18,13 +18,12 @@ from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.store.store import Store, same_results
 from convexfs.batch.tasks import do, expand
 from convexfs.solving.backends import BACKENDS
-from convexfs.study import compare
-from convexfs.study.compare import _warm_up, compare_files, measure
+from convexfs.study.compare import START_SECONDS, TASK_LIMITS, _warm_up, compare_files, measure
 from convexfs.study.outcomes import outcomes
 from convexfs.study.summary import leaders, summary
 from tests.batch.problem_texts import finished as _finished
 from tests.solvers import needs
-from tests.waiting import until
+from tests.waiting import end_soon, until
 
 CONIC = 'METHOD = "relief"\nDATA = ["iris", "wine"]\nGRID = {"n_neighbors": [1, 5]}\n'
 #: Workers inherit the filters of this process; in a run of the command they log warnings.
@@ -86,8 +85,8 @@ def test_liars_crashes_and_hangs_are_charged_to_their_own(file, tmp_path, monkey
     monkeypatch.setattr(SCS, "solve_via_data", lying(SCS.solve_via_data))
     monkeypatch.setattr(HIGHS, "solve_via_data", crash)
     monkeypatch.setattr(CLARABEL, "solve_via_data", hang)
-    monkeypatch.setattr(compare, "START_SECONDS", 1.0)
-    monkeypatch.setattr(compare, "TASK_LIMITS", 4)
+    hangs = lambda task: getattr(task, "solver", "") == "CLARABEL"  # noqa: E731
+    limits = end_soon(hangs, monkeypatch.setattr)
     solvers = ["SCS", "HIGHS", "CLARABEL", "SCIPY"]
     compare_files([file(TINY)], tmp_path / "run", solvers=solvers, time_limit=LIMIT, **QUICK)
     frame = outcomes(tmp_path / "run").set_index("solver")
@@ -101,6 +100,7 @@ def test_liars_crashes_and_hangs_are_charged_to_their_own(file, tmp_path, monkey
     assert frame.loc["SCIPY", "charged_seconds"] == frame.loc["SCIPY", "solve_seconds"]
     row = summary(outcomes(tmp_path / "run")).set_index("solver").loc["SCS"]
     assert (row["wrong_claims"], row["failed"], row["success_rate"]) == (1, 0, 0)
+    assert limits == [TASK_LIMITS * LIMIT + START_SECONDS]
 
 
 def test_solvers_that_print_are_not_heard(file, tmp_path, monkeypatch, capfd):

@@ -13,8 +13,8 @@ from convexfs.batch.store.shards import Shard
 from convexfs.batch.store.store import Store, same_results
 from convexfs.errors import InputError, RunError
 from convexfs.study.compare import compare_files
-from tests.batch.problem_texts import PLAIN, command, finished
-from tests.waiting import until
+from tests.batch.problem_texts import PLAIN, command, finished, hangs
+from tests.waiting import end_soon, until
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,8 @@ def test_a_part_that_is_not_finished_is_named(plain, tmp_path):
     assert merge([tmp_path / "part"], tmp_path / "merged").unfinished == ()
 
 
-def test_a_task_done_again_takes_the_place_of_its_failure(trouble, tmp_path):
+def test_a_task_done_again_takes_the_place_of_its_failure(trouble, tmp_path, monkeypatch):
+    end_soon(hangs, monkeypatch.setattr)
     part, merged = tmp_path / "part", tmp_path / "merged"
     solve_files([trouble], part, jobs=2, time_limit=3.0, shard=Shard(1, 1))
     merge([part], merged)

@@ -103,7 +103,10 @@ def test_crashing_tasks_on_dask_cost_themselves_only():
 
 
 def test_no_dask_at_that_address(monkeypatch):
-    pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed")
+    client = distributed.Client
+    impatient = lambda address, timeout: client(address, timeout=timeout / 10)  # noqa: E731
+    monkeypatch.setattr(distributed, "Client", impatient)
     with (
         pytest.raises(InputError, match=r"dask://127\.0\.0\.1:1: cannot be reached"),
         open_executor("dask://127.0.0.1:1"),

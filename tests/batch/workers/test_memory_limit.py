@@ -17,13 +17,13 @@ def megabytes_taken(count):
 
 @held
 def test_the_limit_is_on_each_task_beyond_what_its_worker_holds():
-    ballast = np.ones(600 * MEGABYTE // 8)
-    outcomes = list(pool.run([50, 900, 100, 200], megabytes_taken, memory_limit=300 * MEGABYTE))
+    ballast = np.ones(200 * MEGABYTE // 8)
+    outcomes = list(pool.run([20, 300, 30, 60], megabytes_taken, memory_limit=100 * MEGABYTE))
     assert len(ballast)
-    assert [o.value for o in outcomes if o.status == "done"] == [50, 100, 200]
+    assert [o.value for o in outcomes if o.status == "done"] == [20, 30, 60]
     (failed,) = [o for o in outcomes if o.status == "error"]
-    assert attempts.name_limit(failed.failure, 300 * MEGABYTE).startswith(
-        "memory limit 300 MB reached ("
+    assert attempts.name_limit(failed.failure, 100 * MEGABYTE).startswith(
+        "memory limit 100 MB reached ("
     )
 
 

@@ -106,8 +106,9 @@ def test_libsvm(refused):
     refused("d.svm", b"0 1:1 2:1 3:1\n" * 200_000)
 
 
-def test_arff(refused):
-    refused("d.arff", b"@relation r\n@data\n" + b"0,0,1\n" * 200_000)
+@pytest.mark.parametrize("row", [b"0,0,1\n", b"0\n"])
+def test_arff(refused, row):
+    refused("d.arff", b"@relation r\n@data\n" + row * 200_000)
 
 
 def test_parquet(refused, tmp_path):

@@ -161,6 +161,14 @@ def test_a_wide_table_is_read_as_any_other(tmp_path, monkeypatch, name):
     pd.testing.assert_frame_equal(read, expected, check_dtype=False)
 
 
+def test_decimal_commas_are_recognised_after_a_header_of_any_length(tmp_path):
+    first, second = 40_000 * "a", 40_000 * "b"
+    (tmp_path / "t.csv").write_text(text(";", ",").replace("a;b;", f"{first};{second};"))
+    data = load(tmp_path / "t.csv", "kind")
+    assert data.feature_names == (first, second)
+    np.testing.assert_array_equal(data.X, X)
+
+
 def test_a_wide_table_is_not_taken_apart_by_column(tmp_path, monkeypatch):
     names = [f"x{j}" for j in range(30_000)]
     rows = [",".join(str(i + j % 7) for j in range(30_000)) for i in range(4)]

@@ -22,7 +22,7 @@ from convexfs.methods.llfs.utility import mean_utility_gradient
 RELIEF = FORMULATIONS["relief"]
 VALUES, HYPER = {"z": np.array([3.0, -1.0, 4.0])}, {"lam": 0.5}
 WINE = load("wine").scaled()
-X, Y = WINE.X[::12], WINE.y[::12]
+X, Y = WINE.X[::24], WINE.y[::24]
 
 
 def capped(problem, cap=0.7):
@@ -253,6 +253,6 @@ def test_a_build_of_llfs_that_asks_for_tangents_is_stated_outside_a_fit_too(monk
         slope = mean_utility_gradient(a_same, iterate, s, lam)
         return llfs_tangent_step(slope, a_other, s, lam, eps, max_features, tangents)
 
-    model = LLFS(max_features=3, betas=[0.5], formulation=build).fit(X[:10:2], Y[:10:2])
+    model = LLFS(max_features=3, betas=[0.5], formulation=build).fit(X[:5], Y[:5])
     assert model.solution_.solver == "HIGHS"
     assert solve(model.problem(2)).solved

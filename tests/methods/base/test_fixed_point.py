@@ -133,7 +133,7 @@ def test_waveform_amid_noise_has_two_certified_fixed_points():
 
 
 def test_starts_agree_where_there_is_one_fixed_point():
-    data = load("spiral:noise=30")
+    data = load("spiral:noise=10")
     result = logo(data.X, data.y, LogoSettings(n_starts=3), seed=1)
     assert [row["elsewhere"] for row in result.starts] == [False] * 3
     assert result.certificate.n_found == 1

@@ -33,8 +33,8 @@ def test_sign_bits_ranks_the_bits_first():
 )
 def test_six_gaussians_come_first_in_most_seeds(options):
     """As the paper has it, and on one range with cheap impostors; standardised in fewer."""
-    first = [ranked(f"six_gaussians:seed={seed}", seed, 6, **options) for seed in range(10)]
-    assert first.count(set(range(6))) >= 8
+    first = [ranked(f"six_gaussians:seed={seed}", seed, 6, **options) for seed in range(5)]
+    assert first.count(set(range(6))) >= 4
 
 
 def test_the_box_ties_all_features_of_iris_and_says_so():
@@ -92,7 +92,7 @@ def gradient_as_printed(X, y, targets, theta, c, order, step=0.1):
 
 def test_the_gradient_form_is_the_printed_descent():
     data = load("iris").scaled()
-    X, y = data.X[::2], data.y[::2]
+    X, y = data.X[::3], data.y[::3]
     values, _ = numbers.lmba_simplex(X, y, c=1.0, n_neighbors=3)
     order = np.random.default_rng(7).permutation(len(X))
     expected = gradient_as_printed(X, y, values["targets"], values["theta"], 1.0, order)

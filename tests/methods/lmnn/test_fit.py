@@ -108,7 +108,7 @@ def test_a_changed_problem_is_used():
         off = 1 - np.eye(X.shape[1])
         return cp.Problem(problem.objective, [*problem.constraints, cp.multiply(off, M) == 0])
 
-    X, codes = few("iris", 40)
+    X, codes = few("iris", 24)
     result = lmnn(X, codes, solving=Solving(build=diagonal))
     np.testing.assert_allclose(result.metric, np.diag(result.metric.diagonal()), atol=1e-5)
     assert known(result.solution.objective) > known(lmnn(X, codes).solution.objective)

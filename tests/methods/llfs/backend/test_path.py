@@ -412,8 +412,9 @@ def test_one_pass_down_leaves_out_no_better_optimum(monkeypatch):
     np.testing.assert_allclose(quick.u1, slow.u1, rtol=1e-6)
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize("form", ["compactness", "bisection"])
-@pytest.mark.parametrize("solver", installed("ECOS", "SCS", "CLARABEL", "HIGHS"))
+@pytest.mark.parametrize("solver", installed("CLARABEL", "HIGHS", "ECOS", "SCS"))
 def test_random_roundings_by_any_solver_give_a_model_that_is_proven(solver, form):
     data = load("subclasses:noise=5,n=4").scaled()
     settings = {"rounding": "random", "max_features": 2, "betas": 5, "random_state": 0}

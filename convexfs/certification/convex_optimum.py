@@ -35,14 +35,7 @@ from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation
 from convexfs.certification.rigorous.rounding import EPSILON
-from convexfs.records import (
-    PROVEN,
-    REFUTED,
-    UNDECIDED,
-    Certificate,
-    ConePoint,
-    values_kept,
-)
+from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate, ConePoint, values_kept
 
 BASIS = "cone program"
 #: Share of the CPU budget for proofs; the rest searches for better points.

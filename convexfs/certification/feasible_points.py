@@ -247,10 +247,7 @@ def _candidates(
 ) -> Iterator[np.ndarray]:
     yield z
     own = cost_at(form, z)[0]
-    scalings = (
-        Scaling.equilibrated(form),
-        Scaling.of(form, units_at(form, z, abs(own)), abs(own)),
-    )
+    scalings = (Scaling.equilibrated(form), Scaling.of(form, units_at(form, z, abs(own)), abs(own)))
     if form.P is None:
         for level in LEVELS:
             for scaling in scalings:

@@ -28,11 +28,7 @@ from convexfs.certification.duals.dual_bound import (
 )
 from convexfs.certification.duals.dual_correction import corrected_bound, relaxed_bound
 from convexfs.certification.duals.multiplier_search import Candidate, MultiplierSearch
-from convexfs.certification.exact.linear_program import (
-    ExactOptimum,
-    lagrangian_costs,
-    rounded_down,
-)
+from convexfs.certification.exact.linear_program import ExactOptimum, lagrangian_costs, rounded_down
 from convexfs.certification.feasible_points import (
     change_to_feasible,
     cost_of_feasibility,

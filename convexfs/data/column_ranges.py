@@ -44,10 +44,7 @@ def check_range(
 
 
 def check_ends(
-    low: np.ndarray,
-    high: np.ndarray,
-    where: str = "X",
-    feature_names: Sequence[str] | None = None,
+    low: np.ndarray, high: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> np.ndarray:
     """Return what :func:`check_range` does, given the minimum and maximum of each column."""
     _refuse_overflow(low, high, where, feature_names)

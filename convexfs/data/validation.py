@@ -30,10 +30,7 @@ _LABEL = "drop these rows or label them"
 
 
 def check_finite(
-    X: np.ndarray,
-    where: str = "X",
-    feature_names: Sequence[str] | None = None,
-    cure: str = _CURE,
+    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None, cure: str = _CURE
 ) -> None:
     """Raise InputError if a cell is NaN or infinite, naming the first such cell.
 

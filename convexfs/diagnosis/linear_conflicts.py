@@ -15,11 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Budget
-from convexfs.certification.exact.linear_program import (
-    BASIC,
-    LinearProgram,
-    fmpq,
-)
+from convexfs.certification.exact.linear_program import BASIC, LinearProgram, fmpq
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
 

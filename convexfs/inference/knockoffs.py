@@ -213,7 +213,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         if n_features < self.fewest_:
             warn(
                 f"fdr={self.fdr:g} cannot select fewer than {self.fewest_} features, and there "
-                f"are only {n_features}: nothing can be selected; raise fdr",
+                f"are only {n_features}: nothing can be selected; raise fdr"
             )
 
     def _check_samples(self, n_samples: int, n_features: int) -> None:
@@ -247,7 +247,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         warn(
             f"nothing is selected: fdr={self.fdr:g} cannot select fewer than {self.fewest_} "
             f"features, and of the {int((self.W_ != 0).sum())} that differ from their knockoffs "
-            f"{int((self.W_ < 0).sum())} weigh less; a larger fdr or more samples may help",
+            f"{int((self.W_ < 0).sum())} weigh less; a larger fdr or more samples may help"
         )
 
     def _get_support_mask(self) -> Any:

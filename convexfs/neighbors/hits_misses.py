@@ -122,12 +122,7 @@ def nearest_at(distances: np.ndarray, number: int) -> np.ndarray:
 
 
 def _nearest_in_groups(
-    X: Any,
-    codes: np.ndarray,
-    n_groups: int,
-    number: int,
-    metric: str,
-    map: Callable[..., Any],
+    X: Any, codes: np.ndarray, n_groups: int, number: int, metric: str, map: Callable[..., Any]
 ) -> np.ndarray:
     """Return the indices of the nearest samples of each group, for samples of any kind."""
     X = as_samples(X)

@@ -59,10 +59,7 @@ def _bits(block: Block) -> np.ndarray | None:
 
 
 def margin_vector(
-    X: ColumnSource,
-    index: np.ndarray,
-    coefficient: np.ndarray,
-    map: Callable[..., Any] = map,
+    X: ColumnSource, index: np.ndarray, coefficient: np.ndarray, map: Callable[..., Any] = map
 ) -> np.ndarray:
     """Return RELIEF's margins ``sum_n (mean |x_n - misses| - mean |x_n - hits|)`` in float64."""
     found = coefficient != 0.0

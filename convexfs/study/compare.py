@@ -42,12 +42,7 @@ from convexfs.methods.base.solve_step import VERIFIER
 from convexfs.records import NATIVE, OPTIMAL, Certificate, Solution
 from convexfs.solving.backends import Needs, backend, check_takes, integer_variants, needs_of
 from convexfs.solving.dimacs import measured_errors
-from convexfs.solving.direct import (
-    START_SECONDS,
-    Environment,
-    called_directly,
-    find_environment,
-)
+from convexfs.solving.direct import START_SECONDS, Environment, called_directly, find_environment
 from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.means import TICK
 from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan

@@ -28,14 +28,7 @@ import pandas as pd
 from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
 from convexfs.study import columns
 from convexfs.study.columns import names
-from convexfs.study.means import (
-    chosen_shift,
-    interval,
-    logs,
-    seconds,
-    times_best,
-    with_best,
-)
+from convexfs.study.means import chosen_shift, interval, logs, seconds, times_best, with_best
 from convexfs.study.outcome_rules import (
     ANSWERED,
     OUTCOMES,

@@ -12,11 +12,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from convexfs.certification.auxiliary import Budget
-from convexfs.certification.duals.dual_bound import (
-    Lagrangian,
-    column_losses,
-    total,
-)
+from convexfs.certification.duals.dual_bound import Lagrangian, column_losses, total
 from convexfs.certification.program.cones import Block, Equality, Semidefinite
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box

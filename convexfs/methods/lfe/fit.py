@@ -187,7 +187,7 @@ def _result(
     if not len(beta):
         warn(
             "no direction has a positive margin, so the metric is 0: hits are as far as misses; "
-            "check the labels, scale the features, use more neighbours or a smaller lam",
+            "check the labels, scale the features, use more neighbours or a smaller lam"
         )
     if basis is not None:
         directions = basis @ directions

@@ -16,12 +16,7 @@ _ROUNDING = 1e-15
 
 
 def lfe(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    n_neighbors: int,
-    miss: str,
-    map: Callable[..., Any] = map,
+    X: np.ndarray, codes: np.ndarray, *, n_neighbors: int, miss: str, map: Callable[..., Any] = map
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Return the data of eq. 8: the matrix Sigma over all features."""
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)

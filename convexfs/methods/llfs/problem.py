@@ -44,12 +44,7 @@ from convexfs.methods.llfs.problem_steps import (
     llfs_step,
     plain,
 )
-from convexfs.methods.llfs.utility import (
-    tangent,
-    tangents_of_mean,
-    utility,
-    utility_slope,
-)
+from convexfs.methods.llfs.utility import tangent, tangents_of_mean, utility, utility_slope
 
 #: Rounding error by which a set of features may violate a constraint.
 ALLOWED_SLACK = 1e-9

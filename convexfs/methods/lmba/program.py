@@ -18,12 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from convexfs.neighbors.triplets import (
-    join_triplets,
-    list_triplets,
-    pair_distances,
-    pair_sums,
-)
+from convexfs.neighbors.triplets import join_triplets, list_triplets, pair_distances, pair_sums
 
 #: Entries of the block of differences that a curvature is summed over at a time.
 _BLOCK = 2**22

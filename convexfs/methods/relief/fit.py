@@ -122,7 +122,7 @@ def relief(
     if not np.any(values["z"] > hyper["lam"]):
         warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
-            "check the labels, scale the features, or use more neighbours",
+            "check the labels, scale the features, or use more neighbours"
         )
     return ReliefResult(whole, values["z"], solution, certificate, tuple(rounds))
 

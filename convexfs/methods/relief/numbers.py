@@ -165,7 +165,7 @@ def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
     if fewest < n_neighbors:
         warn(
             f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
-            "those there are count for it",
+            "those there are count for it"
         )
 
 

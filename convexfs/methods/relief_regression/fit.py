@@ -69,7 +69,7 @@ def relief_regression(
     if not np.any(values["z"] > hyper["lam"]):
         warn(
             "no feature has a positive margin, so all weights are 0: samples of like targets are "
-            "as far apart as others; check the target, scale the features, or use more neighbours",
+            "as far apart as others; check the target, scale the features, or use more neighbours"
         )
     return ReliefResult(weights, values["z"], solution, certificate)
 

@@ -18,11 +18,7 @@ from convexfs.methods.base.solve_step import no_optimum, stated
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, BackendPath, PathSolver
 from convexfs.methods.llfs.backend.separation import Unsolved
-from convexfs.methods.llfs.backend.subproblems import (
-    INFEASIBLE,
-    NO_OPTIMUM,
-    checked_constraints,
-)
+from convexfs.methods.llfs.backend.subproblems import INFEASIBLE, NO_OPTIMUM, checked_constraints
 from convexfs.methods.llfs.numbers import polymatroid_cut
 
 #: Formulations that are stated again for each subproblem.

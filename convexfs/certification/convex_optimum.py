@@ -166,8 +166,7 @@ class ConvexOptimum:
         if lacks_structure(self.convex.stated, self.rules.tol):
             return True
         z = self.point if self.full is None else self.full
-        units = units_at(self.form, z, lenient=True).columns
-        sizes = self.convex.sizes(self.form, units)
+        sizes = self.convex.sizes(self.form, units_at(self.form, z, lenient=True).columns)
         return not violation(self.convex.stated, sizes).value <= self.rules.tol
 
     def _violated(self, strict: Violation) -> Certificate:

@@ -388,8 +388,7 @@ class OptimalityProof:
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return
-        nothing = np.zeros(self.form.b.size)
-        costs, constant = lagrangian_costs(self.form, nothing, candidate.z)
+        costs, constant = lagrangian_costs(self.form, np.zeros(self.form.b.size), candidate.z)
         optimum = program.exact_optimum(basis, costs, primal=False)
         if optimum.dual is None:
             return

@@ -89,9 +89,7 @@ def headline(rows: "Frame") -> str:
     ]
     claimants = sorted(set(rows.loc[rows["outcome"] == WRONG, "solver"]))
     line = f"{len(rows):,} tasks: {', '.join(words)}."
-    if not claimants:
-        return line
-    return f"{line} Wrong claims are of {', '.join(claimants)}."
+    return line if not claimants else f"{line} Wrong claims are of {', '.join(claimants)}."
 
 
 def absent_line(rows: "Frame") -> str:
@@ -157,8 +155,7 @@ def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
 
 def _finest(rows: "Frame", settings: list[str]) -> str:
     """Return the label in `settings` with the smallest tolerance; the first if none has one."""
-    tried = rows[rows["settings"].isin(settings)]
-    least = tried.groupby("settings", sort=False)["tol"].min()
+    least = rows[rows["settings"].isin(settings)].groupby("settings", sort=False)["tol"].min()
     return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"
 
 
@@ -181,8 +178,7 @@ def _print_all(console: Console, rows: "Frame", shift: float) -> None:
     from convexfs.study import columns, summary, time_to_accuracy
 
     def show(title: str, frame: "Frame", shown: Iterable["Column"]) -> None:
-        table = table_of(title, frame, shown)
-        _print_fitting(console, table)
+        _print_fitting(console, table_of(title, frame, shown))
 
     show(
         f"Verdict; means are shifted by {shift:g} s", summary.summary(rows, shift), columns.SUMMARY

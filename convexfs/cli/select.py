@@ -69,8 +69,7 @@ def select(arguments: argparse.Namespace) -> int:
 
         check_markers(arguments.method, chosen.rule)
     if data is None:
-        needs = reading_for(arguments.method, chosen, arguments.target_kind)
-        data = _read(arguments, sides, needs)
+        data = _read(arguments, sides, reading_for(arguments.method, chosen, arguments.target_kind))
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
     _print_notes(f"{data.name}: {sentence}" for sentence in told)
     require_kind(data.name, data.numeric, kind)

@@ -34,8 +34,7 @@ def show(arguments: argparse.Namespace) -> int:
     if len(arguments.sources) > 2:
         raise InputError("show takes one problem, or two to compare")
     sources = [_source(name) for name in arguments.sources]
-    written = (_compared if len(sources) == 2 else _shown)(sources, arguments)
-    write(written)
+    write((_compared if len(sources) == 2 else _shown)(sources, arguments))
     return 0
 
 

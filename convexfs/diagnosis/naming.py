@@ -108,8 +108,7 @@ class Names:
                 value = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
                 wide = np.broadcast_to(value, constraint.shape)
                 limit = float(np.ravel(wide, order="F")[member.number])
-                turned = self._is_lower(member)
-                return (-limit, -sign) if turned else (limit, sign)
+                return (-limit, -sign) if self._is_lower(member) else (limit, sign)
         return None
 
     def _is_lower(self, member: StatedRow) -> bool:

@@ -69,8 +69,7 @@ def _explanation(
     ]
     moves = first_lines(moves, MOST_ENTRIES)
     gain = abs(cost_at(form, ray)[0])
-    maximised = isinstance(program.stated.objective, cp.Maximize)
-    verb = "rises" if maximised else "falls"
+    verb = "rises" if isinstance(program.stated.objective, cp.Maximize) else "falls"
     moves.append(Line(f"{verb} by {gain:.6g} each step", "objective"))
     limits = [
         f"{'an upper' if ray[each] > 0 else 'a lower'} limit on {program.column_name(each)}"

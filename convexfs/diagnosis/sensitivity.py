@@ -243,8 +243,7 @@ def _with_moved_limit(problem: cp.Problem, member: StatedRow, step: float) -> cp
     change[member.number] = step
     change = np.reshape(change, old.shape, order="F")
     left, right = old.args
-    right_is_limit = right.is_constant()
-    sides = (left, right + change) if right_is_limit else (left + change, right)
+    sides = (left, right + change) if right.is_constant() else (left + change, right)
     moved = sides[0] == sides[1] if isinstance(old, Equality) else sides[0] <= sides[1]
     constraints[member.part.position] = moved
     return cp.Problem(problem.objective, constraints)
@@ -279,5 +278,4 @@ def _is_implied(
     unit = data_units(form).rows[row]
     rest = form.restricted(mask, np.arange(form.q.size))
     broken = rest.with_rows(-form.A[[row]], np.array([-form.b[row] - VIOLATION * unit]))
-    limit = Budget.of(min(1.0, budget.left))
-    return proof_of_infeasibility(broken, limit) is not None
+    return proof_of_infeasibility(broken, Budget.of(min(1.0, budget.left))) is not None

@@ -257,8 +257,7 @@ def _usable(
     if not categorical.any() and rule != "observed" and not gaps:
         if not finite:
             check_finite(X, "Input X", names, MISSING_CURE)
-        constant = check_ends(low, high, "Input X", names)
-        return X, constant, high.astype(np.float64) - low
+        return X, check_ends(low, high, "Input X", names), high.astype(np.float64) - low
     if rule == "error":
         check_finite(X, "Input X", names, "fill such cells, or use another rule than 'error'")
         rule = "hybrid"  # Without missing values all rules give the same result.

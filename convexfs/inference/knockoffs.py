@@ -197,8 +197,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         covariance = self.covariance
         if not self._estimated and not kept.all():
             covariance = np.asarray(covariance)[np.ix_(kept, kept)]
-        settings = Settings(covariance=covariance, s=self.s)
-        return knockoffs(X, codes, settings, self._solving())
+        return knockoffs(X, codes, Settings(covariance=covariance, s=self.s), self._solving())
 
     def _statistic(self) -> Any:
         from convexfs import Logo

@@ -280,8 +280,7 @@ class _Groups:
     def share_weights(self, codes: np.ndarray) -> np.ndarray:
         """Return the signed weight of one neighbour in each class, array (N, classes)."""
         others = self.counts - np.equal.outer(codes, np.arange(len(self.counts)))
-        found = np.minimum(self.limits[codes], others)
-        return _group_weights(found, codes, self.counts, self.miss)
+        return _group_weights(np.minimum(self.limits[codes], others), codes, self.counts, self.miss)
 
 
 def distance_rows(

@@ -96,7 +96,6 @@ def _pair_sums(block: Block, pairs: Pairs) -> np.ndarray:
     sums = []
     for part in parts(block.open(), _READ):
         out = np.empty(part.shape[1])
-        columns = centred(part, np.float64)
-        features.pair_sums(columns, pairs.starts, pairs.others, pairs.weight, out)
+        features.pair_sums(centred(part, np.float64), pairs.starts, pairs.others, pairs.weight, out)
         sums.append(out)
     return np.concatenate(sums)

@@ -79,8 +79,7 @@ def find_environment(name: str, python: str | Path) -> Environment:
         raise InputError(f"environment {name}: {path} is no Python interpreter")
     packages = {solver: BACKENDS[solver].package for solver in SOLVERS}
     try:
-        told = _ask(path, b"", START_SECONDS, VERSIONS, *packages.values())
-        versions = json.loads(told)
+        versions = json.loads(_ask(path, b"", START_SECONDS, VERSIONS, *packages.values()))
     except (OSError, ValueError, RuntimeError, TimeoutError) as error:
         raise InputError(f"environment {name}: {path} cannot be used: {error}") from error
     found = {solver: versions[own] for solver, own in packages.items() if own in versions}

@@ -200,8 +200,7 @@ def _needs(task: Task) -> tuple[Needs, str]:
     The solvers of one problem come one after the other, so that it is built once for all that
     do not take it.
     """
-    problem = load_problem_file(task.problem_file, task.problem_sha256)
-    built = first_problem(task, problem)
+    built = first_problem(task, load_problem_file(task.problem_file, task.problem_sha256))
     return needs_of(built), built.objective.NAME[:3]
 
 
@@ -209,8 +208,7 @@ def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None
     """Raise SolverUnsuitable if a solver cannot take a problem, or its twin takes it instead."""
     check_takes(backend(solver), needs)
     if solver in variants and not needs.integer:
-        twin = variants[solver]
-        raise SolverUnsuitable(f"without integers {solver} is {twin}, which takes part")
+        raise SolverUnsuitable(f"without integers {solver} is {variants[solver]}, which takes part")
 
 
 @contextmanager

@@ -256,8 +256,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
     """
     answered = outcomes[np.isfinite(outcomes["error"]) & outcomes["solve_seconds"].notna()]
     groups = answered.groupby(["settings", "problem_class", "instance", "solver"])
-    medians = ["error", "solve_seconds", "compile_seconds", "build_seconds"]
-    table = groups[medians].median()
+    table = groups[["error", "solve_seconds", "compile_seconds", "build_seconds"]].median()
     table.insert(0, "answers", groups.size())
     table.insert(1, "solved", groups["outcome"].agg(lambda told: (told == SOLVED).sum()))
     return table.reset_index()

@@ -134,8 +134,7 @@ class MethodReader(Reader):
         if FEASIBLE not in taken:
             instead = "build" if name == FEASIBLE else "change(problem)"
             self.fail(f"{formulation.name} takes no {name}: define {instead} instead", name)
-        default = taken[FEASIBLE].default
-        return (added if name == CONSTRAINTS else replacing)(default, function)
+        return (added if name == CONSTRAINTS else replacing)(taken[FEASIBLE].default, function)
 
     def _build(self, formulation: Formulation) -> Any:
         """Return the file's ``build``, made from ``change`` if it has that; None if neither."""

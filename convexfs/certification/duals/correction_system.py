@@ -244,8 +244,7 @@ class CorrectionSystem:
             return 1.0
         entries = int(_counts(self.matrix).max(initial=1))
         error = 2 * (entries + 12) * EPSILON * side * self.cancelled
-        lowest = lowest_eigenvalue(self.normal)
-        sigma = 0.5 * lowest
+        sigma = 0.5 * lowest_eigenvalue(self.normal)
         if not sigma > 2 * (error + 2 * (side + 3) * EPSILON * side):
             return None
         return sigma if is_surely_semidefinite(self.normal, sigma + error) else None

@@ -153,8 +153,7 @@ class StandardForm:
     @cached_property
     def single_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Indices of the inequalities with one column only, and of those columns."""
-        single = (np.diff(self.A.indptr) == 1) & ~self.equalities & ~self.curved
-        rows = np.flatnonzero(single)
+        rows = np.flatnonzero((np.diff(self.A.indptr) == 1) & ~self.equalities & ~self.curved)
         return rows, self.A.indices[self.A.indptr[rows]]
 
     @cached_property
@@ -264,8 +263,7 @@ class StandardForm:
         """Return, for each row, a bound of the distance of its cone's values from the cone."""
         beyond = np.empty_like(rows)
         for block in self.blocks:
-            distances = block.cone.outside(block.of(rows))
-            beyond[block.rows] = np.repeat(distances, block.cone.size)
+            beyond[block.rows] = np.repeat(block.cone.outside(block.of(rows)), block.cone.size)
         return beyond
 
     def interior(self) -> np.ndarray:

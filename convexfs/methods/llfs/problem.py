@@ -88,8 +88,7 @@ def change_constraints(change: Any) -> Feasible:
 
 def changes_step(change: Any, n_features: int, max_features: int) -> bool:
     """Return whether a change affects more than constraints on f; warn about other variables."""
-    f = cp.Variable(n_features, name="f")
-    rows = changed_rows(change, f, max_features)
+    rows = changed_rows(change, cp.Variable(n_features, name="f"), max_features)
     if rows.own:
         warn(
             f"{called(change)} has {len(rows.own)} constraints with variables other than f: they "

@@ -113,8 +113,7 @@ def lmba(
     u = np.zeros(X.shape[1])
     u[columns] = u_varying
     solution = replace(solution, primal={**solution.primal, formulation.symbol: u})
-    weights = np.where(constant_columns(X), 0.0, np.sqrt(u))
-    return LmbaResult(weights, loss, solution, certificate)
+    return LmbaResult(np.where(constant_columns(X), 0.0, np.sqrt(u)), loss, solution, certificate)
 
 
 def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:

@@ -72,8 +72,7 @@ def mmc(
     V = eigh(W)[1][:, len(W) - q :]
     # All directions in the span of W weigh the same; use the eigenvectors of Sb - Sw.
     eigenvalues, turn = eigh(V.T @ (values["Sb"] - values["Sw"]) @ V)
-    rising = max(int((eigenvalues > 0).sum()), 1)
-    leading = slice(rising if wanted is None else wanted)
+    leading = slice(max(int((eigenvalues > 0).sum()), 1) if wanted is None else wanted)
     components, eigenvalues = (V @ turn).T[::-1][leading], eigenvalues[::-1][leading]
     return MmcResult(components, eigenvalues, solution, certificate)
 

@@ -150,5 +150,4 @@ def _check_back_selection(settings: Settings, n_features: int) -> None:
 
 def margin_of(X: Any, codes: np.ndarray) -> np.ndarray:
     """Return the margin vector z of the original RELIEF, with one neighbour."""
-    chosen = taken_by(numbers.relief, Settings(n_neighbors=1))
-    return numbers.relief(X, codes, **chosen)[0]["z"]
+    return numbers.relief(X, codes, **taken_by(numbers.relief, Settings(n_neighbors=1)))[0]["z"]

@@ -159,8 +159,7 @@ class StatedPrograms:
         """Return f and objective of a subproblem, or None; raise if a step has no optimum."""
         from convexfs.solving.solve import solve
 
-        problem = self._stated(name, **values)
-        solution = solve(problem, self.solver, self.tol, None, self.options)
+        solution = solve(self._stated(name, **values), self.solver, self.tol, None, self.options)
         self.programs += 1
         if solution.primal and np.isfinite(solution.primal["f"]).all():
             assert solution.objective is not None

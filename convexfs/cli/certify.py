@@ -4,6 +4,7 @@ import argparse
 import ast
 import csv
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +24,9 @@ from convexfs.errors import (
     ProblemFileError,
     RunError,
     check_regular_file,
+    did_you_mean,
 )
+from convexfs.records import OPTIMAL, VERDICTS, Solution, symbols
 
 if TYPE_CHECKING:
     from convexfs.batch.recertify import Recertified
@@ -49,8 +52,6 @@ def certify(arguments: argparse.Namespace) -> int:
             raise InputError(f"{name} comes without a solution to certify: give one by --solution")
         certificate = verify(problem, tol=arguments.tol)
     else:
-        from convexfs.records import OPTIMAL, Solution
-
         point = _with_names(problem, read_solution(arguments.solution))
         certificate = verify(problem, tol=arguments.tol, primal=point)
         if arguments.objective is not None:
@@ -189,9 +190,6 @@ def _from_csv(path: Path) -> dict[str, Any]:
 
 def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
     """Return `values` unchanged; raise InputError if a name is no variable of the problem."""
-    from convexfs.errors import did_you_mean
-    from convexfs.records import symbols
-
     known = symbols(problem)
     for name in values:
         if name not in known:
@@ -201,8 +199,6 @@ def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(certificate: Any) -> dict[str, Any]:
     """Return a certificate's fields as JSON values, with NaN and infinity as text."""
-    import math
-
     return {
         name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in asdict(certificate).items()
@@ -230,15 +226,11 @@ def _run_folder(arguments: argparse.Namespace) -> int:
 
 
 def _verdict(task: "Recertified") -> str:
-    from convexfs.records import VERDICTS
-
     return _NOT_CERTIFIED if task.certificate is None else VERDICTS[task.certificate.ok]
 
 
 def _line(task: "Recertified") -> str:
     """Return a line with the new verdict on a stored solution, and the old one if it differs."""
-    from convexfs.records import VERDICTS
-
     if task.certificate is None:
         return f"{_NOT_CERTIFIED}: {task.task}, {task.status}: {task.reason}"
     details = f"{task.certificate}".partition(" ")[2]

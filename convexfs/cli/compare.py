@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from convexfs.cli.compare_outputs import print_comparison, table_of
 from convexfs.cli.console import Console
 from convexfs.cli.options import (
     FILES_HELP,
@@ -61,6 +60,8 @@ def compare(arguments: argparse.Namespace) -> int:
         return stopped(console, arguments.out, interrupt)
     if not keys:
         return nothing_to_do(console, arguments.out)
+    from convexfs.cli.compare_outputs import print_comparison
+
     shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
     note_partial_evidence(shown, arguments.shard)
     return 0
@@ -133,6 +134,7 @@ _OF_A_PLAN = {
 
 def _repeat(console: Console, arguments: argparse.Namespace) -> int:
     """Repeat a comparison from its archive and print the differences; return the exit code."""
+    from convexfs.cli.compare_outputs import print_comparison
     from convexfs.study import rerun
     from convexfs.study.compare import find_environments
 
@@ -161,6 +163,7 @@ def _print_differences(
     console: Console, contents: "Contents", out: Path, keys: frozenset[str], verbose: bool
 ) -> None:
     from convexfs.batch.store.store import Store
+    from convexfs.cli.compare_outputs import table_of
     from convexfs.study import columns, rerun
     from convexfs.study.outcomes import outcomes
 

@@ -74,22 +74,14 @@ def add_certify_options(parser: argparse.ArgumentParser) -> None:
         topic="certificates",
     )
     add = parser.add_argument
-    add(
-        "source",
-        type=Path,
-        metavar="FILE|DIR",
+    add("source", type=Path, metavar="FILE|DIR",
         help="a problem file, a Python file that defines `problem`, or the result folder (--out) "
-        "of a run",
-    )
+        "of a run")  # fmt: skip
     group = parser.add_argument_group("the solution")
     add = group.add_argument
-    add(
-        "--solution",
-        type=Path,
-        metavar="FILE",
+    add("--solution", type=Path, metavar="FILE",
         help="values by variable name: .json, .npz, or .csv with a name and its numbers on each "
-        "line, matrices row by row [the values that the Python file's own solve left]",
-    )
+        "line, matrices row by row [the values that the Python file's own solve left]")  # fmt: skip
     add("--objective", type=float, metavar="VALUE", help="objective value reported with it")
     add("--tol", type=float, metavar="T", help="largest accepted relative residual [1e-5]")
     group = parser.add_argument_group("input and output")

@@ -216,13 +216,9 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--warm", action="store_true", help="also solve from the solution of the neighbouring "
         "grid value")  # fmt: skip
     add("--direct", action="store_true", help="also call solvers without cvxpy")
-    add(
-        "--env",
-        dest="environments",
-        action="append",
-        metavar="NAME=PYTHON",
-        help="also compare the solvers of another Python environment, called without cvxpy",
-    )
+    add("--env", dest="environments", action="append", metavar="NAME=PYTHON",
+        help="also compare the solvers of another Python environment, "
+        "called without cvxpy")  # fmt: skip
     add = parser.add_argument_group("measurement").add_argument
     add("--repeats", type=int, metavar="N", help="measurements of each solve [5]")
     add("--time-limit", type=float, metavar="S", help="most seconds per solve [60]")

@@ -13,7 +13,6 @@ from convexfs.methods.base.formulation import (
     DEFAULT_SOLVING,
     Solving,
     Step,
-    check_solver,
     parameters,
     runs_natively,
 )
@@ -100,8 +99,7 @@ def lmnn(
         How the problems are solved.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("lmnn")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("lmnn", solving)
     values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)
     pairs = numbers.target_pairs(values["targets"])
     loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
@@ -143,8 +141,7 @@ def step(
     triplets: np.ndarray | None = None,
 ) -> Step:
     """Return the convex problem (Step) over `triplets`, by default nearest (all if changed)."""
-    formulation = METHOD.formulation("lmnn")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("lmnn", solving)
     values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)
     if triplets is None:
         pairs = numbers.target_pairs(values["targets"])

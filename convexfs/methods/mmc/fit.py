@@ -5,13 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.methods.base.formulation import (
-    DEFAULT_SOLVING,
-    Solving,
-    Step,
-    check_solver,
-    parameters,
-)
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.mmc import METHOD, numbers
 from convexfs.records import Certificate, Solution
@@ -79,8 +73,7 @@ def mmc(
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
     """Return MMC's convex problem (Step); by default q is classes minus 1, at most all features."""
-    formulation = METHOD.formulation("mmc")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("mmc", solving)
     wanted = settings.n_components
     q = int(min(codes.max(), X.shape[1])) if wanted is None else wanted
     return Step(formulation, *numbers.mmc(X, codes, q=q))

@@ -9,14 +9,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.change import takes
-from convexfs.methods.base.formulation import (
-    DEFAULT_SOLVING,
-    Solving,
-    Step,
-    check_solver,
-    parameters,
-    taken_by,
-)
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters, taken_by
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
 from convexfs.neighbors.sample_weight import SampleWeights
@@ -97,8 +90,7 @@ def relief(
         Ranges of the features, if they are known.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("relief")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("relief", solving)
     build = solving.build
     check_number("l1, a share of the largest margin,", settings.l1, 0, 1)
     if settings.l1 and build is not None and not takes(build, "lam"):

@@ -7,14 +7,7 @@ import numpy as np
 
 from convexfs.errors import InputError, warn
 from convexfs.methods.base.change import takes
-from convexfs.methods.base.formulation import (
-    DEFAULT_SOLVING,
-    Solving,
-    Step,
-    check_solver,
-    parameters,
-    taken_by,
-)
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters, taken_by
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.relief.fit import ReliefResult
 from convexfs.methods.relief_regression import METHOD, numbers
@@ -84,8 +77,7 @@ def step(
 ) -> Step:
     """Return RReliefF's convex problem (Step) of these samples; the soft one if sigma is set."""
     soft = settings.sigma is not None
-    formulation = METHOD.formulation("rrelief-soft" if soft else "rrelief")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("rrelief-soft" if soft else "rrelief", solving)
     make = numbers.rrelief_soft if soft else numbers.rrelief
     values, hyper = make(X, y, **taken_by(make, settings), map=map)
     return Step(formulation, values, hyper)

@@ -127,21 +127,17 @@ def _dual(constraint: Any, member: StatedRow) -> float | None:
 def _price(names: Names, member: StatedRow, constraint: Any, rate: float, best: str) -> Price:
     """Return the Price of a row; `rate` is the optimum's change per unit of loosening."""
     limit = names.limit(member)
+    per_unit = rate if limit is None else limit[1] * rate
     if limit is None:
-        verb = "raises" if rate > 0 else "lowers"
-        words = f"loosening it {verb} the {best} by {abs(rate):.6g} per unit (small changes)"
-        return Price(member, rate, words)
-    sign = limit[1]
-    if isinstance(constraint, Equality):
-        rate = rate * sign
-        verb = "raises" if rate > 0 else "lowers"
-        return Price(member, rate, f"raising its right side {limit[0]:.6g} {verb} the {best} "
-                                   f"by {abs(rate):.6g} per unit (small changes)")  # fmt: skip
-    side, move = ("upper", "raising") if sign > 0 else ("lower", "lowering")
+        move = "loosening it"
+    elif isinstance(constraint, Equality):
+        move, rate = f"raising its right side {limit[0]:.6g}", per_unit
+    else:
+        side = "raising its upper" if limit[1] > 0 else "lowering its lower"
+        move = f"{side} limit {limit[0]:.6g}"
     verb = "raises" if rate > 0 else "lowers"
-    words = (f"{move} its {side} limit {limit[0]:.6g} {verb} the {best} by {abs(rate):.6g} "
-             "per unit (small changes)")  # fmt: skip
-    return Price(member, sign * rate, words)
+    words = f"{move} {verb} the {best} by {abs(rate):.6g} per unit (small changes)"
+    return Price(member, per_unit, words)
 
 
 def _slacks(program: OwnedProgram) -> dict[int, float]:

@@ -73,12 +73,8 @@ class ConvexOptimum:
     def __init__(
         self, problem: cp.Problem, claimed: Claimed, objective: float, reported: float, rules: Rules
     ):
-        self.claimed, self.objective, self.reported, self.rules = (
-            claimed,
-            objective,
-            reported,
-            rules,
-        )
+        self.claimed, self.rules = claimed, rules
+        self.objective, self.reported = objective, reported
         self.convex = ConvexForm.of(problem)
         self.convex.take_values()
         self.form = StandardForm.of(self.convex.convex)

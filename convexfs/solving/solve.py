@@ -257,7 +257,7 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
         if point is not None and observer is not None:
             observer(data[cvxpy_settings.PARAM_PROB], point)
         found |= {
-            "primal": _primal(problem),
+            "primal": {name: _dense(variable.value) for name, variable in symbols(problem).items()},
             "dual": _dual(problem),
             # unpack computed it as the objective at the point.
             "objective": np.real(np.asarray(problem.value)).item(),
@@ -281,10 +281,6 @@ def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
 def _clock(told: Any) -> float | None:
     """Return the seconds that a solver reports as a float; None if 0 or missing."""
     return float(told) if told else None
-
-
-def _primal(problem: cp.Problem) -> dict[str, np.ndarray]:
-    return {name: _dense(variable.value) for name, variable in symbols(problem).items()}
 
 
 def _dense(value: Any) -> np.ndarray:

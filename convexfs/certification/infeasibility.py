@@ -80,8 +80,11 @@ def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
     budget.check()
     if a_feasible_point(form) is not None:
         return True
-    if form.curved.any():
-        return False
+    return not form.curved.any() and has_exact_point(form, budget)
+
+
+def has_exact_point(form: StandardForm, budget: Budget) -> bool:
+    """Return whether a vertex of a linear program is feasible in rational arithmetic."""
     program = LinearProgram(form.without_objective())
     found = program.solve(seconds=budget.left)
     return found.optimal and program.cheap and program.exact_optimum(found).primal is not None

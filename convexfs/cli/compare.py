@@ -250,6 +250,8 @@ def _accuracies(text: str) -> list[float]:
 
 def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """Parse ``--set SOLVER.OPTION=V,V``; return, by solver, all combinations as option dicts."""
+    from convexfs.solving.direct import nested
+
     given: dict[str, list[list[tuple[str, Any]]]] = {}
     for word in words:
         found = re.fullmatch(r"(\w+)\.([\w./ -]+)=(.+)", word)
@@ -258,7 +260,7 @@ def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
         values = [(found[2], _value(value)) for value in found[3].split(",")]
         given.setdefault(found[1].upper(), []).append(values)
     return {
-        solver: [_nested(chosen) for chosen in itertools.product(*options)]
+        solver: [nested(chosen) for chosen in itertools.product(*options)]
         for solver, options in given.items()
     }
 
@@ -269,15 +271,3 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return (name, value) options as a nested dict; dots in names separate the levels."""
-    options: dict[str, Any] = {}
-    for name, value in chosen:
-        *outer, last = name.split(".")
-        place = options
-        for part in outer:
-            place = place.setdefault(part, {})
-        place[last] = value
-    return options

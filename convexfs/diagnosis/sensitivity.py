@@ -11,7 +11,7 @@ from cvxpy.constraints import Equality, Inequality
 
 from convexfs.certification.auxiliary import Budget, Stopped
 from convexfs.certification.certify import certify
-from convexfs.certification.exact.linear_program import highs_model
+from convexfs.certification.exact.linear_program import highs_model, silent_highs
 from convexfs.certification.infeasibility import proof_of_infeasibility
 from convexfs.certification.program.scaling import data_units
 from convexfs.diagnosis.convexity import describer
@@ -195,8 +195,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return lower and upper values of each row's side that keep the basis optimal; or None."""
     free = np.full(form.q.size, np.inf)
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs = silent_highs()
     highs.passModel(
         highs_model(form.q, sp.csc_array(form.A), form.b, form.equalities, (-free, free))
     )

@@ -1,26 +1,32 @@
 """One log file for a run: what this process and every worker have to say, in order of arrival.
 
-Every process puts its records into one queue by the standard library's ``QueueHandler``, and a
-thread of this process writes the file. A ``multiprocessing.Queue`` is not safe here. All its
-writers share a lock, and a worker killed while it holds the lock silences the others for good; each
-writer also keeps a buffer, which is lost with it. So the queue is a pair of datagram sockets: the
-kernel takes a record whole or not at all, no lock is shared and nothing is kept back, and once a
-worker has logged a record it may die.
+The records travel by multiprocessing-logging: its handler sends them from whichever
+process they arise in, and a thread of this process writes the file. Its own queue is
+not safe here. All writers of a ``multiprocessing.Queue`` share a lock, and a worker
+killed while it holds the lock silences the others for good; each writer also keeps a
+buffer, which is lost with it. So the handler is given another queue, a pair of datagram
+sockets: the kernel takes a record whole or not at all, no lock is shared and nothing is
+kept back, and once a worker has logged a record it may die.
 
-Windows has no such sockets: there records go to a plain queue, and a worker killed in mid-sentence
-may silence the others, whose results are not affected.
+A worker that was not forked is sent the socket, and writes to it by the standard library's
+``QueueHandler``. Windows has no such sockets: there workers write to a plain queue, and one
+killed in mid-sentence may silence the others, whose results are not affected.
 """
 
 import io
 import logging
+import os
 import pickle
+import queue
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from logging.handlers import QueueHandler, QueueListener
 from pathlib import Path
 from typing import Any
+
+from multiprocessing_logging import MultiProcessingHandler
 
 from convexfs.batch.workers import pool
 from convexfs.errors import RunError
@@ -58,18 +64,31 @@ def run_log(path: str | Path, level: int = logging.INFO) -> Iterator[Callable[[]
     except OSError as error:
         raise RunError(f"{path}: the log cannot be written ({error.strerror})") from error
     file.setFormatter(logging.Formatter(FORMAT))
-    records: Any = _Datagrams() if SOCKETS else pool.CONTEXT.Queue()
-    listener = QueueListener(records, file)
     with ExitStack() as ends:
-        ends.callback(file.close)
-        ends.callback(records.close)
-        listener.start()
-        ends.callback(listener.stop)
-        _attach(_Sender(records), level, ends)
+        handler, setup = (_sockets if SOCKETS else _queue)(file, level, ends)
+        _attach(handler, level, ends)
         logging.captureWarnings(True)
         ends.callback(logging.captureWarnings, False)
-        # Forked workers inherit the handler.
-        yield None if pool.FORKS else partial(_send_to, records, level)
+        yield setup
+
+
+def _sockets(
+    file: logging.Handler, level: int, ends: ExitStack
+) -> tuple[logging.Handler, Callable[[], None] | None]:
+    handler = _RunHandler(file)
+    ends.callback(handler.close)
+    return handler, None if pool.FORKS else partial(_send_to, handler.queue, level)
+
+
+def _queue(
+    file: logging.Handler, level: int, ends: ExitStack
+) -> tuple[logging.Handler, Callable[[], None]]:
+    records: Any = pool.CONTEXT.Queue()
+    listener = QueueListener(records, file)
+    listener.start()
+    ends.callback(file.close)
+    ends.callback(listener.stop)
+    return _Sender(records), partial(_send_to, records, level)
 
 
 def _send_to(records: Any, level: int) -> None:
@@ -156,9 +175,40 @@ class _LogFile(logging.FileHandler):
     def handleError(self, record: logging.LogRecord) -> None:
         """Print nothing: the screen belongs to the progress of the run."""
 
+    def emit(self, record: logging.LogRecord) -> None:
+        # The thread that reads the queue also calls this.
+        with self.lock or nullcontext():
+            super().emit(record)
+
     def close(self) -> None:
         with suppress(OSError):
             super().close()
+
+
+class _RunHandler(MultiProcessingHandler):
+    """Handler that sends workers' records to the main process by datagrams, and writes there."""
+
+    def __init__(self, file: logging.Handler):
+        self._datagrams, self._owner = _Datagrams(), os.getpid()
+        super().__init__("run-log", sub_handler=file)
+
+    @property
+    def queue(self) -> "_Datagrams":
+        return self._datagrams
+
+    @queue.setter
+    def queue(self, stock: object) -> None:
+        """Ignore the queue that the base class creates."""
+
+    def _format_record(self, record: logging.LogRecord) -> logging.LogRecord:
+        return _plain(record)
+
+    def _send(self, s: logging.LogRecord) -> None:
+        # The process that owns the file writes directly, without the queue.
+        if os.getpid() == self._owner:
+            self.sub_handler.emit(s)
+        else:
+            self._datagrams.put_nowait(s)
 
 
 class _Sender(QueueHandler):
@@ -169,18 +219,37 @@ class _Sender(QueueHandler):
 
 
 class _Datagrams:
-    """Queue of log records over a socket pair, with the methods that the handlers use."""
+    """Queue of log records over a socket pair, with the methods that the handler uses."""
 
     def __init__(self):
         self._inlet, self._outlet = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._inlet.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, DATAGRAM_BYTES)
 
-    def put_nowait(self, record: logging.LogRecord | None) -> None:
+    def put_nowait(self, record: logging.LogRecord) -> None:
         self._inlet.send(pickle.dumps(record))
 
-    def get(self, block: bool = True) -> logging.LogRecord | None:
-        return pickle.loads(self._outlet.recv(DATAGRAM_BYTES))
+    def get(self, timeout: float) -> logging.LogRecord:
+        self._outlet.settimeout(timeout)
+        try:
+            return pickle.loads(self._outlet.recv(DATAGRAM_BYTES))
+        except TimeoutError:
+            raise queue.Empty from None
+
+    def qsize(self) -> int:
+        """Return 1 if a record waits, else 0."""
+        self._outlet.settimeout(0)
+        try:
+            return len(self._outlet.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return 0
+
+    def empty(self) -> bool:
+        """Return whether no record waits; multiprocessing-logging before 0.4 asks this way."""
+        return self.qsize() == 0
 
     def close(self) -> None:
         self._inlet.close()
         self._outlet.close()
+
+    def join_thread(self) -> None:
+        """Do nothing: a record is sent when ``put_nowait`` returns."""

@@ -199,9 +199,7 @@ class _FormerNames(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: Any = None
     ) -> ModuleSpec | None:
-        if fullname not in FORMER:
-            return None
-        return ModuleSpec(fullname, self, is_package=True)
+        return None if fullname not in FORMER else ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _FormerModule(spec.name)

@@ -266,12 +266,10 @@ class Certificate:
     @property
     def ok(self) -> bool | None:
         """Whether the claim is proven (True), refuted (False) or undecided (None)."""
-        import numpy as np
-
         if self.verdict:
             return {PROVEN: True, REFUTED: False, UNDECIDED: None}[self.verdict]
         point = [part for part in (self.primal_residual, self.reported) if part is not None]
-        if np.isnan(self.worst) or not np.max(point) <= self.tol:
+        if math.isnan(self.worst) or not max(point) <= self.tol:
             return False
         return True if self.gap is not None and self.worst <= self.tol else None
 
@@ -309,23 +307,19 @@ class Certificate:
         """Return text with the verdict and its numbers, one line each."""
         reason = f": {self.reason}" if self.reason else ""
         lines = [f"{self.claim}: {VERDICTS[self.ok]}{self._to_rounding} to {self.tol:.0e}{reason}"]
-        exact = {"objective": self.objective, "proven bound": self.bound}
-        exact["objective of a better point"] = self.better
-        lines += [
-            f"  {name:31s}{value:.9g}"
-            for name, value in exact.items()
-            if value is not None and not math.isnan(value)
-        ]
         numbers = {
-            "gap to the bound": self.gap,
-            "constraints violated by": self.primal_residual,
-            "reported objective off by": self.reported,
-            "costs changed by": self.rounding or None,
-            "proven within the radius": self.radius,
+            "objective": (self.objective, 9),
+            "proven bound": (self.bound, 9),
+            "objective of a better point": (self.better, 9),
+            "gap to the bound": (self.gap, 2),
+            "constraints violated by": (self.primal_residual, 2),
+            "reported objective off by": (self.reported, 2),
+            "costs changed by": (self.rounding or None, 2),
+            "proven within the radius": (self.radius, 2),
         }
         lines += [
-            f"  {name:31s}{value:.2g}"
-            for name, value in numbers.items()
+            f"  {name:31s}{value:.{digits}g}"
+            for name, (value, digits) in numbers.items()
             if value is not None and not math.isnan(value)
         ]
         if self.by:
@@ -341,15 +335,8 @@ class Certificate:
 
     def as_dict(self) -> dict[str, Any]:
         """Return residuals, gap, tolerance, ``ok`` and basis as a dict."""
-        return {
-            "primal_residual": self.primal_residual,
-            "dual_residual": self.dual_residual,
-            "complementarity": self.complementarity,
-            "gap": self.gap,
-            "tol": self.tol,
-            "ok": self.ok,
-            "basis": self.basis,
-        }
+        names = ("primal_residual", "dual_residual", "complementarity", "gap", "tol", "ok", "basis")
+        return {name: getattr(self, name) for name in names}
 
 
 #: Most entries of a vector that a notebook shows.

@@ -13,8 +13,8 @@ from typing import Any
 
 import convexfs
 from convexfs.data import load
-from convexfs.errors import InputError, check_choice, writing
-from convexfs.formats import FORMATS, WRITTEN
+from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, check_choice, writing
+from convexfs.formats import FORMATS, WRITTEN, read_problem, write_problem
 from convexfs.methods import FORMULATIONS
 from convexfs.methods.base.solve_step import stated
 from convexfs.records import VERDICTS
@@ -115,7 +115,6 @@ def export_problems(
 
 
 def _exported(name: str, spec: str, folder: Path, suffix: str) -> Instance:
-    from convexfs.formats import read_problem, write_problem
     from convexfs.solving.backends import needs_of
 
     samples, formulation = load(spec).training.scaled(), FORMULATIONS[name]
@@ -157,7 +156,6 @@ def _largest(needs: Any) -> str:
 def _proven(problem: Any) -> tuple[Any, Any]:
     """Return the first solution that is proven (else the last) and its certificate."""
     from convexfs.certification.certify import certify
-    from convexfs.errors import SolverUnavailable, SolverUnsuitable
     from convexfs.solving.solve import solve
 
     for solver in SOLVERS:

@@ -14,13 +14,7 @@ import pandas as pd
 from convexfs.batch.problem_files.load import ProblemFile, load_problem_file
 from convexfs.batch.store.schema import CERTIFICATES
 from convexfs.batch.store.store import Store, unpack
-from convexfs.batch.tasks import (
-    CERTIFICATE,
-    Task,
-    certificate_columns,
-    first_problem,
-    objection,
-)
+from convexfs.batch.tasks import CERTIFICATE, Task, certificate_columns, first_problem, objection
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.records import DEFAULT_ACCURACY, INFEASIBLE, UNBOUNDED, Certificate, Solution
 
@@ -48,10 +42,7 @@ class Recertified:
 
 
 def certify_again(
-    folder: Path,
-    files: Sequence[str | Path],
-    tol: float | None = None,
-    data_dir: str | None = None,
+    folder: Path, files: Sequence[str | Path], tol: float | None = None, data_dir: str | None = None
 ) -> Iterator[Recertified]:
     """Yield a Recertified for the last stored solution of each task of a run that has one."""
     with Store.read(folder) as store:

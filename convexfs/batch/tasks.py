@@ -60,6 +60,11 @@ ITERATION = "iteration"
 #: follow each other.
 _KEPT_NUMBERS = 4
 _PACKAGE = Path(__file__).parents[1]
+#: Fields of a solution that are columns of its task's row.
+_STORED = (
+    "status", "solver", "solver_version", "objective", "build_seconds", "compile_seconds",
+    "solve_seconds", "solve_cpu_seconds", "clock_seconds", "setup_seconds",
+)  # fmt: skip
 #: Fields of a task that do not affect its key: names, paths, and the hash of the problem file's
 #: text.
 _WHEREABOUTS = {"problem", "problem_file", "problem_sha256", "data", "data_dir", "read_limit"}
@@ -264,20 +269,8 @@ def result_of(
     reason = "" if certificate is None else objection(certificate)
     if not solution.solved and failure_kind(solution.status, ok):
         reason = f"{solution.solver} says {solution.status}"
-    row = {
-        "status": solution.status,
-        "failure": solution.failure or reason,
-        "solver": solution.solver,
-        "solver_version": solution.solver_version,
-        "objective": solution.objective,
-        "ok": ok,
-        "build_seconds": solution.build_seconds,
-        "compile_seconds": solution.compile_seconds,
-        "solve_seconds": solution.solve_seconds,
-        "solve_cpu_seconds": solution.solve_cpu_seconds,
-        "clock_seconds": solution.clock_seconds,
-        "setup_seconds": solution.setup_seconds,
-    }
+    row = {name: getattr(solution, name) for name in _STORED}
+    row |= {"failure": solution.failure or reason, "ok": ok}
     answer = {
         "step": len(history),
         "status": solution.status,

@@ -83,8 +83,7 @@ class Scaling:
     def of(cls, form: StandardForm, units: Units, cost: float) -> "Scaling":
         """Return the scaling of columns by `units`, and of rows by their terms at these."""
         own = np.abs(form.b) + form.sizes @ units.columns
-        sizes = np.where(own > 0, own, units.rows)
-        return cls(units.columns, form.scales(sizes), cost or 1.0)
+        return cls(units.columns, form.scales(np.where(own > 0, own, units.rows)), cost or 1.0)
 
     @classmethod
     def equilibrated(cls, form: StandardForm) -> "Scaling":
@@ -214,8 +213,7 @@ def interior_point(
     cones = [*_as_clarabel(form.blocks), clarabel.NonnegativeConeT(len(parts) - 1)]
     cost = np.append(np.zeros(n), -1.0)
     M = sp.csr_array(sp.vstack(parts))
-    sides = np.concatenate(offsets)
-    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, sides, cones, seconds)
+    found = _run(sp.csc_array((n + 1, n + 1)), cost, M, np.concatenate(offsets), cones, seconds)
     if found is None or found.contradicts or not found.z[n] > 0:
         return None
     return Inside(columns * found.z[:n], float(found.z[n]), scaling.rows)
@@ -225,11 +223,8 @@ def interior_multipliers(
     form: StandardForm, scaling: Scaling, lift: np.ndarray, seconds: float = np.inf
 ) -> Found | None:
     """Return Clarabel's point and multipliers that lie inside their cones by `lift`, or None."""
-    shifted = replace(form, q=form.q - form.transposed @ lift)
-    found = solved_again(shifted, scaling, seconds)
-    if found is None or found.contradicts:
-        return None
-    return Found(found.z, found.y + lift)
+    found = solved_again(replace(form, q=form.q - form.transposed @ lift), scaling, seconds)
+    return None if found is None or found.contradicts else Found(found.z, found.y + lift)
 
 
 def completed(

@@ -70,8 +70,7 @@ def verified_integer_optimum(
     integers = np.round(point[form.integer])
     terms = max(abs(cost), float(np.abs(form.q[form.integer] * integers).max(initial=0.0)))
     box = BoundPropagation(form).run()
-    unit = least_unit_of_objective(form, box.lower, box.upper)
-    scale = proof_scale(terms, unit, tol) or 1.0
+    scale = proof_scale(terms, least_unit_of_objective(form, box.lower, box.upper), tol) or 1.0
     try:
         rest = _verified_rest(form, point, known, integers, cost, tol, scale, budget)
         if rest.verdict != PROVEN:
@@ -103,8 +102,7 @@ def verified_integer_optimum(
 
 def integer_point_exists(form: StandardForm, nodes: int, budget: Budget) -> tuple[bool | None, int]:
     """Return whether a feasible integer point exists (None if undecided), and the node count."""
-    box = BoundPropagation(form).run()
-    tree = _Tree(_loosened(form, box), np.inf, nodes, budget)
+    tree = _Tree(_loosened(form, BoundPropagation(form).run()), np.inf, nodes, budget)
     tree.run()
     if tree.point is not None:
         return True, tree.used
@@ -294,8 +292,7 @@ class _Tree:
         boxed = form.with_rows(
             sp.vstack([sides[low], -sides[high]]), np.concatenate([-lower[low], upper[high]])
         )
-        origin = np.clip(np.zeros(form.q.size), box.lower, box.upper)
-        units = units_at(boxed, origin, self.cost)
+        units = units_at(boxed, np.clip(np.zeros(form.q.size), box.lower, box.upper), self.cost)
         found = solved_again(boxed, Scaling.of(boxed, units, self.cost))
         if found is None:
             return None
@@ -370,6 +367,5 @@ def _cheapest(form: StandardForm) -> np.ndarray | None:
     if form.P is None and not form.curved.any():
         found: Any = LinearProgram(form).solve()
         return found.z if found.optimal else None
-    units = units_at(form, np.zeros(form.q.size))
-    again = solved_again(form, Scaling.of(form, units, 1.0))
+    again = solved_again(form, Scaling.of(form, units_at(form, np.zeros(form.q.size)), 1.0))
     return None if again is None or again.contradicts else again.z

@@ -94,7 +94,7 @@ class ConvexForm:
         for stated, _ in self.variables:
             for variable, value in _real_parts(stated, form):
                 at = form.columns.get(variable.id)
-                entries = _entries(variable, value)
+                entries = np.ravel(np.asarray(lower_value(variable, value)), order="F")
                 if at is not None and entries.size == at.stop - at.start:
                     point[at], known[at] = entries, True
         return point, known
@@ -148,11 +148,6 @@ def _real_parts(
         # The imaginary part of a Hermitian matrix is stored as its entries above the diagonal.
         above = np.triu_indices(value.shape[0], k=1) if variable.is_hermitian() else ...
         yield imaginary, np.imag(value)[above]
-
-
-def _entries(variable: cp.Variable, value: np.ndarray) -> np.ndarray:
-    """Return the entries that cvxpy stores, such as one triangle of a symmetric matrix."""
-    return np.ravel(np.asarray(lower_value(variable, value)), order="F")
 
 
 def _as_value(variable: cp.Variable, entries: np.ndarray) -> np.ndarray | None:

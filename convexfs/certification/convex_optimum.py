@@ -35,14 +35,7 @@ from convexfs.certification.program.scaling import units_at
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import BoundPropagation
 from convexfs.certification.rigorous.rounding import EPSILON
-from convexfs.records import (
-    PROVEN,
-    REFUTED,
-    UNDECIDED,
-    Certificate,
-    ConePoint,
-    values_kept,
-)
+from convexfs.records import PROVEN, REFUTED, UNDECIDED, Certificate, ConePoint, values_kept
 
 BASIS = "cone program"
 #: Share of the CPU budget for proofs; the rest searches for better points.
@@ -80,12 +73,8 @@ class ConvexOptimum:
     def __init__(
         self, problem: cp.Problem, claimed: Claimed, objective: float, reported: float, rules: Rules
     ):
-        self.claimed, self.objective, self.reported, self.rules = (
-            claimed,
-            objective,
-            reported,
-            rules,
-        )
+        self.claimed, self.rules = claimed, rules
+        self.objective, self.reported = objective, reported
         self.convex = ConvexForm.of(problem)
         self.convex.take_values()
         self.form = StandardForm.of(self.convex.convex)
@@ -173,8 +162,7 @@ class ConvexOptimum:
         if lacks_structure(self.convex.stated, self.rules.tol):
             return True
         z = self.point if self.full is None else self.full
-        units = units_at(self.form, z, lenient=True).columns
-        sizes = self.convex.sizes(self.form, units)
+        sizes = self.convex.sizes(self.form, units_at(self.form, z, lenient=True).columns)
         return not violation(self.convex.stated, sizes).value <= self.rules.tol
 
     def _violated(self, strict: Violation) -> Certificate:

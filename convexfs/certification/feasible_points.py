@@ -154,8 +154,7 @@ def is_tight(form: StandardForm, z: np.ndarray) -> bool:
     slack = form.A @ z + form.b
     terms = form.together(np.abs(form.b) + form.sizes @ np.abs(z))
     entries = form.together(np.diff(form.A.indptr).astype(float)) + 16.0
-    data = data_units(form).rows
-    units = np.minimum(units_at(form, z).rows, FAR * data)
+    units = np.minimum(units_at(form, z).rows, FAR * data_units(form).rows)
     limit = np.maximum(TIGHT * units, entries * EPSILON * terms)
     return bool(np.all(form.outside(slack) <= limit))
 
@@ -247,10 +246,7 @@ def _candidates(
 ) -> Iterator[np.ndarray]:
     yield z
     own = cost_at(form, z)[0]
-    scalings = (
-        Scaling.equilibrated(form),
-        Scaling.of(form, units_at(form, z, abs(own)), abs(own)),
-    )
+    scalings = (Scaling.equilibrated(form), Scaling.of(form, units_at(form, z, abs(own)), abs(own)))
     if form.P is None:
         for level in LEVELS:
             for scaling in scalings:

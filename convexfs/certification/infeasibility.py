@@ -8,6 +8,7 @@ arithmetic where floating point is not enough, integer problems by branching.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -51,13 +52,13 @@ def infeasible(problem: cp.Problem, tol: float, nodes: int, budget: Budget) -> C
         return certificate(tol, UNDECIDED, reason=reason)
 
 
-def certificate(tol: float, verdict: str, by: str = "", **fields: object) -> Certificate:
-    """Return a Certificate with `verdict` on the claim that a problem is infeasible."""
+def certificate(
+    tol: float, verdict: str, by: str = "", basis: str = CONTRADICTION, **fields: Any
+) -> Certificate:
+    """Return a Certificate with `verdict` on a claim, by default that a problem is infeasible."""
     gap = 0.0 if verdict == PROVEN else None
-    return Certificate(
-        0.0, None, None, gap, tol, CONTRADICTION,
-        claim=INFEASIBLE, verdict=verdict, by=by, **fields,  # type: ignore[arg-type]
-    )  # fmt: skip
+    fields = {"claim": INFEASIBLE, "verdict": verdict, "by": by, **fields}
+    return Certificate(0.0, None, None, gap, tol, basis, **fields)
 
 
 def _integer_or_refuted(form: StandardForm, tol: float, nodes: int, budget: Budget) -> Certificate:
@@ -79,8 +80,11 @@ def has_feasible_point(form: StandardForm, budget: Budget) -> bool:
     budget.check()
     if a_feasible_point(form) is not None:
         return True
-    if form.curved.any():
-        return False
+    return not form.curved.any() and has_exact_point(form, budget)
+
+
+def has_exact_point(form: StandardForm, budget: Budget) -> bool:
+    """Return whether a vertex of a linear program is feasible in rational arithmetic."""
     program = LinearProgram(form.without_objective())
     found = program.solve(seconds=budget.left)
     return found.optimal and program.cheap and program.exact_optimum(found).primal is not None

@@ -28,11 +28,7 @@ from convexfs.certification.duals.dual_bound import (
 )
 from convexfs.certification.duals.dual_correction import corrected_bound, relaxed_bound
 from convexfs.certification.duals.multiplier_search import Candidate, MultiplierSearch
-from convexfs.certification.exact.linear_program import (
-    ExactOptimum,
-    lagrangian_costs,
-    rounded_down,
-)
+from convexfs.certification.exact.linear_program import ExactOptimum, lagrangian_costs, rounded_down
 from convexfs.certification.feasible_points import (
     change_to_feasible,
     cost_of_feasibility,
@@ -392,8 +388,7 @@ class OptimalityProof:
         program, basis = candidate.program, candidate.basis
         if program is None or basis is None or not program.cheap:
             return
-        nothing = np.zeros(self.form.b.size)
-        costs, constant = lagrangian_costs(self.form, nothing, candidate.z)
+        costs, constant = lagrangian_costs(self.form, np.zeros(self.form.b.size), candidate.z)
         optimum = program.exact_optimum(basis, costs, primal=False)
         if optimum.dual is None:
             return

@@ -7,6 +7,7 @@ refutes the claim.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -15,7 +16,11 @@ from convexfs.certification.auxiliary import Budget, Scaling, Stopped, cheaper_d
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.certification.duals.dual_bound import cost_at, is_convex
 from convexfs.certification.feasible_points import change_to_feasible
-from convexfs.certification.infeasibility import has_feasible_point, proof_of_infeasibility
+from convexfs.certification.infeasibility import (
+    certificate,
+    has_feasible_point,
+    proof_of_infeasibility,
+)
 from convexfs.certification.optimality import OptimalityProof
 from convexfs.certification.program.scaling import unit_of_objective
 from convexfs.certification.program.standard_form import StandardForm
@@ -41,7 +46,7 @@ def _verified(convex: ConvexForm, form: StandardForm, tol: float, budget: Budget
     if not is_convex(form):
         return _certificate(tol, UNDECIDED, "the objective is not convex, though it was assumed")
     relaxed = replace(form, integer=np.empty(0, dtype=int))
-    ray = any(_is_ray(form, each) for each in _rays(form, budget))
+    ray = any(is_ray(form, each) for each in _rays(form, budget))
     if ray and form.integer.size:
         return _certificate(tol, UNDECIDED, "a ray of the relaxation, which has integers")
     if ray:
@@ -58,12 +63,8 @@ def _verified(convex: ConvexForm, form: StandardForm, tol: float, budget: Budget
     return _certificate(tol, UNDECIDED, "no ray was found")
 
 
-def _certificate(tol: float, verdict: str, reason: str = "", **fields: object) -> Certificate:
-    gap = 0.0 if verdict == PROVEN else None
-    return Certificate(
-        0.0, None, None, gap, tol, RAY,
-        claim=UNBOUNDED, verdict=verdict, reason=reason, **fields,  # type: ignore[arg-type]
-    )  # fmt: skip
+def _certificate(tol: float, verdict: str, reason: str = "", **fields: Any) -> Certificate:
+    return certificate(tol, verdict, basis=RAY, claim=UNBOUNDED, reason=reason, **fields)
 
 
 def _rays(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
@@ -79,7 +80,7 @@ def _rays(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
         yield np.sign(ray)
 
 
-def _is_ray(form: StandardForm, ray: np.ndarray) -> bool:
+def is_ray(form: StandardForm, ray: np.ndarray) -> bool:
     """Return whether some ray near this one surely stays in the cones and lowers the cost."""
     if form.P is not None and matrix_products(form.P, ray, np.zeros_like(ray))[0].any():
         return False

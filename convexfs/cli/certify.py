@@ -4,6 +4,7 @@ import argparse
 import ast
 import csv
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +24,9 @@ from convexfs.errors import (
     ProblemFileError,
     RunError,
     check_regular_file,
+    did_you_mean,
 )
+from convexfs.records import OPTIMAL, VERDICTS, Solution, symbols
 
 if TYPE_CHECKING:
     from convexfs.batch.recertify import Recertified
@@ -49,8 +52,6 @@ def certify(arguments: argparse.Namespace) -> int:
             raise InputError(f"{name} comes without a solution to certify: give one by --solution")
         certificate = verify(problem, tol=arguments.tol)
     else:
-        from convexfs.records import OPTIMAL, Solution
-
         point = _with_names(problem, read_solution(arguments.solution))
         certificate = verify(problem, tol=arguments.tol, primal=point)
         if arguments.objective is not None:
@@ -73,22 +74,14 @@ def add_certify_options(parser: argparse.ArgumentParser) -> None:
         topic="certificates",
     )
     add = parser.add_argument
-    add(
-        "source",
-        type=Path,
-        metavar="FILE|DIR",
+    add("source", type=Path, metavar="FILE|DIR",
         help="a problem file, a Python file that defines `problem`, or the result folder (--out) "
-        "of a run",
-    )
+        "of a run")  # fmt: skip
     group = parser.add_argument_group("the solution")
     add = group.add_argument
-    add(
-        "--solution",
-        type=Path,
-        metavar="FILE",
+    add("--solution", type=Path, metavar="FILE",
         help="values by variable name: .json, .npz, or .csv with a name and its numbers on each "
-        "line, matrices row by row [the values that the Python file's own solve left]",
-    )
+        "line, matrices row by row [the values that the Python file's own solve left]")  # fmt: skip
     add("--objective", type=float, metavar="VALUE", help="objective value reported with it")
     add("--tol", type=float, metavar="T", help="largest accepted relative residual [1e-5]")
     group = parser.add_argument_group("input and output")
@@ -189,9 +182,6 @@ def _from_csv(path: Path) -> dict[str, Any]:
 
 def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
     """Return `values` unchanged; raise InputError if a name is no variable of the problem."""
-    from convexfs.errors import did_you_mean
-    from convexfs.records import symbols
-
     known = symbols(problem)
     for name in values:
         if name not in known:
@@ -201,8 +191,6 @@ def _with_names(problem: Any, values: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(certificate: Any) -> dict[str, Any]:
     """Return a certificate's fields as JSON values, with NaN and infinity as text."""
-    import math
-
     return {
         name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in asdict(certificate).items()
@@ -230,15 +218,11 @@ def _run_folder(arguments: argparse.Namespace) -> int:
 
 
 def _verdict(task: "Recertified") -> str:
-    from convexfs.records import VERDICTS
-
     return _NOT_CERTIFIED if task.certificate is None else VERDICTS[task.certificate.ok]
 
 
 def _line(task: "Recertified") -> str:
     """Return a line with the new verdict on a stored solution, and the old one if it differs."""
-    from convexfs.records import VERDICTS
-
     if task.certificate is None:
         return f"{_NOT_CERTIFIED}: {task.task}, {task.status}: {task.reason}"
     details = f"{task.certificate}".partition(" ")[2]

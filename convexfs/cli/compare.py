@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from convexfs.cli.compare_outputs import print_comparison, table_of
 from convexfs.cli.console import Console
 from convexfs.cli.options import (
     FILES_HELP,
@@ -61,6 +60,8 @@ def compare(arguments: argparse.Namespace) -> int:
         return stopped(console, arguments.out, interrupt)
     if not keys:
         return nothing_to_do(console, arguments.out)
+    from convexfs.cli.compare_outputs import print_comparison
+
     shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
     note_partial_evidence(shown, arguments.shard)
     return 0
@@ -133,6 +134,7 @@ _OF_A_PLAN = {
 
 def _repeat(console: Console, arguments: argparse.Namespace) -> int:
     """Repeat a comparison from its archive and print the differences; return the exit code."""
+    from convexfs.cli.compare_outputs import print_comparison
     from convexfs.study import rerun
     from convexfs.study.compare import find_environments
 
@@ -161,6 +163,7 @@ def _print_differences(
     console: Console, contents: "Contents", out: Path, keys: frozenset[str], verbose: bool
 ) -> None:
     from convexfs.batch.store.store import Store
+    from convexfs.cli.compare_outputs import table_of
     from convexfs.study import columns, rerun
     from convexfs.study.outcomes import outcomes
 
@@ -213,13 +216,9 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     add("--warm", action="store_true", help="also solve from the solution of the neighbouring "
         "grid value")  # fmt: skip
     add("--direct", action="store_true", help="also call solvers without cvxpy")
-    add(
-        "--env",
-        dest="environments",
-        action="append",
-        metavar="NAME=PYTHON",
-        help="also compare the solvers of another Python environment, called without cvxpy",
-    )
+    add("--env", dest="environments", action="append", metavar="NAME=PYTHON",
+        help="also compare the solvers of another Python environment, "
+        "called without cvxpy")  # fmt: skip
     add = parser.add_argument_group("measurement").add_argument
     add("--repeats", type=int, metavar="N", help="measurements of each solve [5]")
     add("--time-limit", type=float, metavar="S", help="most seconds per solve [60]")
@@ -251,6 +250,8 @@ def _accuracies(text: str) -> list[float]:
 
 def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """Parse ``--set SOLVER.OPTION=V,V``; return, by solver, all combinations as option dicts."""
+    from convexfs.solving.direct import nested
+
     given: dict[str, list[list[tuple[str, Any]]]] = {}
     for word in words:
         found = re.fullmatch(r"(\w+)\.([\w./ -]+)=(.+)", word)
@@ -259,7 +260,7 @@ def _own_options(words: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
         values = [(found[2], _value(value)) for value in found[3].split(",")]
         given.setdefault(found[1].upper(), []).append(values)
     return {
-        solver: [_nested(chosen) for chosen in itertools.product(*options)]
+        solver: [nested(chosen) for chosen in itertools.product(*options)]
         for solver, options in given.items()
     }
 
@@ -270,15 +271,3 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _nested(chosen: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return (name, value) options as a nested dict; dots in names separate the levels."""
-    options: dict[str, Any] = {}
-    for name, value in chosen:
-        *outer, last = name.split(".")
-        place = options
-        for part in outer:
-            place = place.setdefault(part, {})
-        place[last] = value
-    return options

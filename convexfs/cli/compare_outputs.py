@@ -3,17 +3,21 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from convexfs.batch.store.store import RESULTS, Store
 from convexfs.cli.console import Console
-
-if TYPE_CHECKING:
-    from convexfs.report.columns import Column
-    from convexfs.study.outcome_rules import Frame
+from convexfs.records import SKIPPED, TIMEOUT
+from convexfs.report.columns import Column, On
+from convexfs.study import columns, llfs_points, summary, time_to_accuracy
+from convexfs.study.means import chosen_shift
+from convexfs.study.outcome_rules import SOLVED, WRONG, Frame
+from convexfs.study.outcomes import busy_words, certificate_warnings, counts, outcomes
+from convexfs.study.published import contradicts
 
 #: Width in columns, if there is no terminal: of the brief output, and of all tables.
 NARROW, WIDE = 80, 180
@@ -37,11 +41,6 @@ def print_comparison(
 
     The console is returned so that the caller can print more.
     """
-    from convexfs.batch.store.store import RESULTS, Store
-    from convexfs.study import llfs_points
-    from convexfs.study.means import chosen_shift
-    from convexfs.study.outcomes import busy_words, certificate_warnings, outcomes
-
     console = Console(width=WIDE if verbose else NARROW)
     found: Frame = outcomes(folder, keys)
     rows: Frame = found[found["key"].isin(keys)]
@@ -74,12 +73,8 @@ def print_comparison(
     return console
 
 
-def headline(rows: "Frame") -> str:
+def headline(rows: Frame) -> str:
     """Return a sentence that counts the outcomes, and names solvers with wrong claims."""
-    from convexfs.records import TIMEOUT
-    from convexfs.study.outcome_rules import WRONG
-    from convexfs.study.outcomes import counts
-
     found = counts(rows)
     several = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
     words = [
@@ -89,15 +84,11 @@ def headline(rows: "Frame") -> str:
     ]
     claimants = sorted(set(rows.loc[rows["outcome"] == WRONG, "solver"]))
     line = f"{len(rows):,} tasks: {', '.join(words)}."
-    if not claimants:
-        return line
-    return f"{line} Wrong claims are of {', '.join(claimants)}."
+    return line if not claimants else f"{line} Wrong claims are of {', '.join(claimants)}."
 
 
-def absent_line(rows: "Frame") -> str:
+def absent_line(rows: Frame) -> str:
     """Return a sentence that names solvers whose tasks were all skipped, and why the first was."""
-    from convexfs.records import SKIPPED
-
     skipped: Frame = rows.groupby("solver")["outcome"].agg(lambda own: (own == SKIPPED).all())
     absent = sorted(skipped.index[skipped.astype(bool)])
     if not absent:
@@ -106,11 +97,8 @@ def absent_line(rows: "Frame") -> str:
     return f"Not tried: {', '.join(absent)} ({why})."
 
 
-def published_line(rows: "Frame") -> str:
+def published_line(rows: Frame) -> str:
     """Return a sentence on how many solved tasks agree with published results."""
-    from convexfs.study.outcome_rules import SOLVED
-    from convexfs.study.published import contradicts
-
     known: Frame = rows[rows["published"].notna() & (rows["outcome"] == SOLVED)]
     wrong = int(contradicts(known).sum())
     return (
@@ -119,18 +107,14 @@ def published_line(rows: "Frame") -> str:
     )
 
 
-def _print_points(console: Console, by_point: "Frame") -> None:
-    from convexfs.study import columns, llfs_points
-
+def _print_points(console: Console, by_point: Frame) -> None:
     if len(by_point):
         title = "Whole points, U1 against the best of the other solvers"
         console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
 
 
-def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
+def _print_brief(console: Console, rows: Frame, shift: float) -> None:
     """Print SHOWN_SOLVERS solvers at the smallest tolerance, and each class's fastest."""
-    from convexfs.study import columns, summary
-
     table: Frame = summary.summary(rows, shift)
     table = table[table["tried"] > 0]
     settings = _finest(rows, list(dict.fromkeys(table["settings"])))
@@ -155,14 +139,13 @@ def _print_brief(console: Console, rows: "Frame", shift: float) -> None:
     console.print(f"--verbose prints {', '.join(more)}.")
 
 
-def _finest(rows: "Frame", settings: list[str]) -> str:
+def _finest(rows: Frame, settings: list[str]) -> str:
     """Return the label in `settings` with the smallest tolerance; the first if none has one."""
-    tried = rows[rows["settings"].isin(settings)]
-    least = tried.groupby("settings", sort=False)["tol"].min()
+    least = rows[rows["settings"].isin(settings)].groupby("settings", sort=False)["tol"].min()
     return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"
 
 
-def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
+def _fastest(leaders: Frame, settings: str) -> Iterator[str]:
     """Yield lines of one paragraph that names each class's fastest solver and its lead."""
     own = leaders[(leaders["settings"] == settings) & (leaders["scope"] == "all")]
     words = []
@@ -176,13 +159,11 @@ def _fastest(leaders: "Frame", settings: str) -> Iterator[str]:
         yield from textwrap.wrap(f"Fastest: {'; '.join(words)}.", NARROW)
 
 
-def _print_all(console: Console, rows: "Frame", shift: float) -> None:
+def _print_all(console: Console, rows: Frame, shift: float) -> None:
     """Print all tables: options of the solvers, results, and failure reasons."""
-    from convexfs.study import columns, summary, time_to_accuracy
 
-    def show(title: str, frame: "Frame", shown: Iterable["Column"]) -> None:
-        table = table_of(title, frame, shown)
-        _print_fitting(console, table)
+    def show(title: str, frame: Frame, shown: Iterable[Column]) -> None:
+        _print_fitting(console, table_of(title, frame, shown))
 
     show(
         f"Verdict; means are shifted by {shift:g} s", summary.summary(rows, shift), columns.SUMMARY
@@ -216,11 +197,9 @@ def _print_fitting(console: Console, table: Table) -> None:
         console.print(Text("\n".join(wrapped)), highlight=False)
 
 
-def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
+def table_of(title: str, rows: Frame, listed: Iterable[Column]) -> Table:
     """Return a rich table of the columns for the terminal, with intervals beside the numbers."""
-    from convexfs.report.columns import On
-
-    shown = [own for own in columns if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
+    shown = [own for own in listed if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
     caption = " · ".join(f"{own.heading}: {own.meaning}" for own in shown if own.meaning)
     table = Table(title=title, title_justify="left", caption=caption)
     for column in shown:
@@ -230,14 +209,14 @@ def table_of(title: str, rows: "Frame", columns: Iterable["Column"]) -> Table:
     return table
 
 
-def _cell(column: "Column", row: dict[str, Any], interval: bool = True) -> Text:
+def _cell(column: Column, row: dict[str, Any], interval: bool = True) -> Text:
     value, (low, high) = row[column.name], (row.get(column.name + end) for end in ENDS)
     ends = "" if not interval or low is None or low != low else f" ({low:.3g}…{high:.3g})"
     style = "bold red" if column.kind == "bad" and value else ""
     return Text(column.printed(value) + ends, style=style)
 
 
-def _brief_cell(column: "Column", row: dict[str, Any]) -> Text:
+def _brief_cell(column: Column, row: dict[str, Any]) -> Text:
     """Return a cell of the brief table: two digits and no interval."""
     value = row[column.name]
     if isinstance(value, float) and value == value:
@@ -245,7 +224,7 @@ def _brief_cell(column: "Column", row: dict[str, Any]) -> Text:
     return _cell(column, row, interval=False)
 
 
-def _list_failures(console: Console, told: "Frame") -> None:
+def _list_failures(console: Console, told: Frame) -> None:
     for row in told.head(SHOWN_FAILURES).to_dict("records"):
         line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format(**row)
         console.print(Text(line), soft_wrap=True)

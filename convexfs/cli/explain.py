@@ -55,13 +55,9 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
         topic="explain",
     )
     add = parser.add_argument
-    add(
-        "source",
-        type=Path,
-        metavar="FILE|DIR",
+    add("source", type=Path, metavar="FILE|DIR",
         help="a problem file, a Python file that defines `problem`, or the result folder (--out) "
-        "of a run, to explain its failed tasks",
-    )
+        "of a run, to explain its failed tasks")  # fmt: skip
     add = parser.add_argument_group("search").add_argument
     add("--solver", default="auto", metavar="NAME", help="solver to try first [auto]")
     add("--seconds", type=float, default=30.0, metavar="S", help="approximate CPU time limit [30]")

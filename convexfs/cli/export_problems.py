@@ -53,12 +53,8 @@ def add_export_problems_options(parser: argparse.ArgumentParser) -> None:
                  "export-problems instances --format mps --on wdbc", topic="studies")  # fmt: skip
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="folder to write to; it is created if needed")
-    add(
-        "--format",
-        default="cbf",
-        metavar="F",
-        help="file format: cbf, mps, qps, lp, dat-s or npz [cbf]",
-    )
+    add("--format", default="cbf", metavar="F",
+        help="file format: cbf, mps, qps, lp, dat-s or npz [cbf]")  # fmt: skip
     add("--only", metavar="A,B", help="names of formulations, see `convexfs list` [all]")
     add("--on", action="append", metavar="DATA", help="data set to build them on; repeat it for "
         "more [three generated sets]")  # fmt: skip

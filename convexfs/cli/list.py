@@ -25,8 +25,7 @@ def list_all(arguments: argparse.Namespace) -> int:
             for row in method.formulations:
                 _entry(row.name, f"{row.equation}\n{row.reference}", indent=20)
         elif method.formulations:
-            names = ", ".join(row.name for row in method.formulations)
-            _entry(method.name, names, indent=20)
+            _entry(method.name, ", ".join(row.name for row in method.formulations), indent=20)
     write("\nData sets: convexfs select NAME")
     _entry("bundled", ", ".join(BUNDLED), indent=12)
     if arguments.verbose:
@@ -72,8 +71,7 @@ def add_solvers_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convexfs solvers``."""
     add_examples(parser, "solvers", "solvers CLARABEL SCS", topic="solvers")
     parser.add_argument("names", nargs="*", metavar="NAME", help="solvers to describe")
-    help_text = "describe every solver"
-    parser.add_argument("--verbose", "-v", action="store_true", help=help_text)
+    parser.add_argument("--verbose", "-v", action="store_true", help="describe every solver")
 
 
 def _solver_details(row: Any) -> None:

@@ -29,13 +29,7 @@ def add_merge_options(parser: argparse.ArgumentParser) -> None:
     add_examples(parser, "merge runs/a-shard-1-of-2 runs/a-shard-2-of-2 --out runs/a",
                  topic="batches")  # fmt: skip
     add = parser.add_argument
-    add(
-        "folders",
-        nargs="+",
-        type=Path,
-        metavar="DIR",
-        help="result folder of a --shard",
-    )
+    add("folders", nargs="+", type=Path, metavar="DIR", help="result folder of a --shard")
     add("--out", type=Path, required=True, metavar="DIR", help="folder of the joined run")
 
 

@@ -69,8 +69,7 @@ def select(arguments: argparse.Namespace) -> int:
 
         check_markers(arguments.method, chosen.rule)
     if data is None:
-        needs = reading_for(arguments.method, chosen, arguments.target_kind)
-        data = _read(arguments, sides, needs)
+        data = _read(arguments, sides, reading_for(arguments.method, chosen, arguments.target_kind))
     told = data.scaled(arguments.scale).told if data.is_sparse else data.told
     _print_notes(f"{data.name}: {sentence}" for sentence in told)
     require_kind(data.name, data.numeric, kind)
@@ -295,62 +294,29 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_rule_options(group: Any) -> None:
     add = group.add_argument
-    add(
-        "--top",
-        type=int,
-        metavar="K",
+    add("--top", type=int, metavar="K",
         help="select the K features of largest weight, or K components of a projection [features "
-        "significant at --fdr 0.1; for methods with sparse weights, all nonzero weights]",
-    )
-    add(
-        "--fdr",
-        type=float,
-        metavar="Q",
-        help="select features with false discovery rate at most Q, tested against shadow columns",
-    )
-    add(
-        "--fwer",
-        type=float,
-        metavar="A",
-        help="select features with family-wise error rate at most A (max-T)",
-    )
-    add(
-        "--permutations",
-        type=int,
-        metavar="B",
-        help="number of permutations of a test [200, or fewer on large data]",
-    )
-    add(
-        "--gate",
-        type=float,
-        default=1.0,
-        metavar="P",
-        help="with --fdr, select nothing unless the best feature has max-T p <= P [1]",
-    )
-    add(
-        "--curve",
-        action="store_true",
-        help="select the fewest features that predict held-out samples as well as any",
-    )
-    add(
-        "--stability",
-        action="store_true",
-        help="select the features that most random halves of the samples select",
-    )
-    add(
-        "--knockoffs",
-        type=float,
-        nargs="?",
-        const=True,
-        metavar="Q",
+        "significant at --fdr 0.1; for methods with sparse weights, "
+        "all nonzero weights]")  # fmt: skip
+    add("--fdr", type=float, metavar="Q",
+        help="select features with false discovery rate at most Q, "
+        "tested against shadow columns")  # fmt: skip
+    add("--fwer", type=float, metavar="A",
+        help="select features with family-wise error rate at most A (max-T)")  # fmt: skip
+    add("--permutations", type=int, metavar="B",
+        help="number of permutations of a test [200, or fewer on large data]")  # fmt: skip
+    add("--gate", type=float, default=1.0, metavar="P",
+        help="with --fdr, select nothing unless the best feature has max-T p <= P [1]")  # fmt: skip
+    add("--curve", action="store_true",
+        help="select the fewest features that predict held-out samples as well as any")  # fmt: skip
+    add("--stability", action="store_true",
+        help="select the features that most random halves of the samples select")  # fmt: skip
+    add("--knockoffs", type=float, nargs="?", const=True, metavar="Q",
         help="select features that outweigh their knockoffs, with false discovery rate at most Q "
-        "[0.2]; for methods with sparse weights",
-    )
-    add(
-        "--per-class",
-        action="store_true",
-        help="select markers of each class against all other classes (with --fdr, --fwer, --top)",
-    )
+        "[0.2]; for methods with sparse weights")  # fmt: skip
+    add("--per-class", action="store_true",
+        help="select markers of each class against all other classes "
+        "(with --fdr, --fwer, --top)")  # fmt: skip
     add("--groups", metavar="COL", help="column that marks replicates: rows of one group are "
         "permuted and held out together")  # fmt: skip
     add("--blocks", metavar="COL",
@@ -359,30 +325,16 @@ def _add_rule_options(group: Any) -> None:
 
 def _add_output_options(group: Any) -> None:
     add = group.add_argument
-    add(
-        "--out",
-        type=Path,
-        metavar="FILE",
+    add("--out", type=Path, metavar="FILE",
         help="write the samples with the selected columns, or the components (.csv .tsv .parquet "
-        ".xlsx .npz); with .h5ad, a copy of the .h5ad input with the results in var and uns",
-    )
-    add(
-        "--ranking",
-        type=Path,
-        metavar="FILE",
+        ".xlsx .npz); with .h5ad, a copy of the .h5ad input with the "
+        "results in var and uns")  # fmt: skip
+    add("--ranking", type=Path, metavar="FILE",
         help="write one row per feature: weight, rank, selected, and test results (.csv .tsv "
-        ".parquet .xlsx)",
-    )
-    add(
-        "--report",
-        type=Path,
-        metavar="FILE",
-        help="write an HTML page with tables and figures that opens offline (.html)",
-    )
-    add(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="write a bar chart, or the distance matrix of a projection (.png .svg .pdf)",
-    )
+        ".parquet .xlsx)")  # fmt: skip
+    add("--report", type=Path, metavar="FILE",
+        help="write an HTML page with tables and figures that opens offline (.html)")  # fmt: skip
+    add("--plot", type=Path, metavar="FILE",
+        help="write a bar chart, or the distance matrix of a "
+        "projection (.png .svg .pdf)")  # fmt: skip
     add("--json", action="store_true", help="print everything as JSON instead of a table")

@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import textwrap
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from convexfs.data.specs import file_behind
 from convexfs.errors import InputError, and_more
 
 if TYPE_CHECKING:  # Paths are checked before the slow imports.
-    import numpy as np
-
     from convexfs.data.dataset import Dataset
     from convexfs.selection.class_markers import ClassMarkers
     from convexfs.selection.result import Selection
@@ -128,11 +127,9 @@ def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sel
 
 def _also_selected(data: "Dataset", selection: "Selection") -> dict[str, str]:
     """Return a line with up to MOST_NAMES selected features that the table does not show."""
-    import numpy as np
-
     if selection.support is None:
         return {}
-    below = np.argsort(-selection.weights, kind="stable")[SHOWN_WEIGHTS:]
+    below = (-selection.weights).argsort(kind="stable")[SHOWN_WEIGHTS:]
     names = [data.full_names[j] for j in below if selection.support[j]]
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return {"also selected": ", ".join(names[:MOST_NAMES]) + more} if names else {}
@@ -179,12 +176,11 @@ def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None
 
 def _signed_names(part: "Selection") -> str:
     """Return names of a class's first markers; a minus marks those lower in the class."""
-    import numpy as np
-
     from convexfs.selection.class_markers import order
     from convexfs.selection.effect_sizes import class_means
 
-    higher = np.diff(class_means(part.data), axis=0)[0] >= 0
+    others, own = class_means(part.data)
+    higher = own >= others
     chosen = order(part)
     names = [f"{'' if higher[j] else '-'}{part.data.full_names[j]}" for j in chosen[:SHOWN_MARKERS]]
     return and_more(names, len(chosen))
@@ -224,7 +220,7 @@ def _print_json(record: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(_without_nonfinite(record), indent=2, allow_nan=False) + "\n")
 
 
-def _component_table(explained: "np.ndarray", explained_as: str) -> Table:
+def _component_table(explained: Any, explained_as: str) -> Table:
     table = Table("component", explained_as)
     for t, value in enumerate(explained[:SHOWN_WEIGHTS], start=1):
         table.add_row(str(t), f"{value:.4g}")
@@ -234,8 +230,6 @@ def _component_table(explained: "np.ndarray", explained_as: str) -> Table:
 
 
 def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table:
-    import numpy as np
-
     weights, support = selection.weights, selection.support
     headings = ["rank", "feature", selection.weights_are, ""]
     title = None
@@ -250,7 +244,7 @@ def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table
         headings.append(column[0])
     table = Table(*headings, title=title, title_justify="left")
     largest = float(weights.max(initial=0.0)) or 1.0
-    for rank, j in enumerate(np.argsort(-weights, kind="stable")[:SHOWN_WEIGHTS], start=1):
+    for rank, j in enumerate((-weights).argsort(kind="stable")[:SHOWN_WEIGHTS], start=1):
         share = float(weights[j]) / largest
         bar = "█" * round(LONGEST_BAR * share) if math.isfinite(share) else ""
         row: list[str | Text] = [str(rank), Text(data.full_names[j]), f"{weights[j]:.4f}", bar]
@@ -264,10 +258,7 @@ def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table
 
 def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
     """Print the full result as one JSON object."""
-    import numpy as np
-
     solution, support = selection.solution, selection.support
-    names = np.array(data.feature_names)
     record = {
         "data": data.name,
         "method": arguments.method,
@@ -275,7 +266,7 @@ def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sele
         "scale": selection.scale,
         "weights": dict(zip(data.feature_names, selection.weights.tolist(), strict=True)),
         "weights_are": selection.weights_are,
-        "selected": None if support is None else names[support].tolist(),
+        "selected": None if support is None else [*compress(data.feature_names, support)],
         "feature_metadata": {
             name: dict(zip(data.feature_names, values, strict=True))
             for name, values in data.feature_metadata.items()

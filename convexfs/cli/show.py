@@ -34,8 +34,7 @@ def show(arguments: argparse.Namespace) -> int:
     if len(arguments.sources) > 2:
         raise InputError("show takes one problem, or two to compare")
     sources = [_source(name) for name in arguments.sources]
-    written = (_compared if len(sources) == 2 else _shown)(sources, arguments)
-    write(written)
+    write((_compared if len(sources) == 2 else _shown)(sources, arguments))
     return 0
 
 
@@ -50,13 +49,9 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
         topic="change",
     )
     add = parser.add_argument
-    add(
-        "sources",
-        nargs="+",
-        metavar="NAME|FILE",
+    add("sources", nargs="+", metavar="NAME|FILE",
         help="a formulation (see `convexfs list`), a problem file, or a model file (.mps, .cbf, "
-        "...); give two to compare them",
-    )
+        "...); give two to compare them")  # fmt: skip
     group = parser.add_argument_group("data")
     add = group.add_argument
     add("--on", metavar="DATA", help=f"data set to build the problem on [first of the problem "
@@ -69,12 +64,9 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
     for short in ("latex", "mathml"):
         add(f"--{short}", dest="notation", action="store_const", const=short,
             help=f"short for --as {short}")  # fmt: skip
-    add(
-        "--save",
-        type=Path,
-        metavar="FILE",
-        help="write the problem as .npz, .cbf, .mps, .qps, .lp or .dat-s, optionally with .gz",
-    )
+    add("--save", type=Path, metavar="FILE",
+        help="write the problem as .npz, .cbf, .mps, .qps, .lp or "
+        ".dat-s, optionally with .gz")  # fmt: skip
 
 
 def _notation(name: str) -> str:

@@ -30,7 +30,9 @@ from convexfs.cli.options import (
     add_examples,
 )
 from convexfs.cli.terminal import write
+from convexfs.data.readers.memory_limit import parse_size
 from convexfs.errors import InputError
+from convexfs.records import INFEASIBLE, NATIVE, TIMEOUT, UNBOUNDED, UNDECIDED
 
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
@@ -136,7 +138,6 @@ def print_slurm_script(arguments: argparse.Namespace) -> int:
 
 def _named(text: str | None) -> list[str] | None:
     """Return the names in ``--solvers`` as the solver table spells them; None if not given."""
-    from convexfs.records import NATIVE
     from convexfs.solving.backends import backend
 
     if text is None:
@@ -148,15 +149,11 @@ def _named(text: str | None) -> list[str] | None:
 
 def usable_cores() -> int:
     """Return the number of cores that this process may use (CPU affinity, if known)."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def limit_given(text: str | None) -> int | None:
     """Return ``--memory-limit`` in bytes; None if not given."""
-    from convexfs.data.readers.memory_limit import parse_size
-
     return None if text is None else parse_size(text, "a memory limit")
 
 
@@ -186,7 +183,7 @@ def _outcomes(progress: "Progress") -> "Frame":
 
 
 def _bad(found: "Frame") -> "Frame":
-    from convexfs.study.outcome_rules import FAILED, TIMEOUT, WRONG
+    from convexfs.study.outcome_rules import FAILED, WRONG
 
     return found[found["outcome"].isin([WRONG, FAILED, TIMEOUT])]
 
@@ -325,7 +322,6 @@ def nothing_to_do(console: Console, out: Path) -> int:
 
 def _report(console: Console, progress: "Progress", found: "Frame") -> None:
     from convexfs.batch.store.store import LOG, RESULTS
-    from convexfs.records import UNDECIDED
     from convexfs.study.outcome_rules import SKIPPED, SOLVED
     from convexfs.study.outcomes import certificate_warnings, counts
 
@@ -364,7 +360,6 @@ def _report(console: Console, progress: "Progress", found: "Frame") -> None:
 
 def _without_optimum(found: "Frame") -> list[tuple[str, int]]:
     """Return rows (label, count) of tasks proven infeasible and proven unbounded."""
-    from convexfs.records import INFEASIBLE, UNBOUNDED
     from convexfs.study.outcome_rules import SOLVED
 
     statuses = found.loc[found["outcome"] == SOLVED, "status"].value_counts()
@@ -388,7 +383,6 @@ def note_partial_evidence(console: Console, shard: "Shard | None") -> None:
 
 def _kind(row: dict[Any, Any]) -> str:
     """Return the label of an unsolved task's outcome, as ``failed: user_limit``."""
-    from convexfs.records import TIMEOUT
     from convexfs.study.outcome_rules import FAILED
 
     if row["outcome"] == FAILED:

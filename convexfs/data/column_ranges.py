@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from convexfs.data.out_of_core import ColumnSource, parts
+from convexfs.data.out_of_core import ColumnSource
 from convexfs.data.sparse import column_ends as sparse_ends
 from convexfs.data.validation import column_label, row_blocks
 from convexfs.errors import InputError
@@ -44,10 +44,7 @@ def check_range(
 
 
 def check_ends(
-    low: np.ndarray,
-    high: np.ndarray,
-    where: str = "X",
-    feature_names: Sequence[str] | None = None,
+    low: np.ndarray, high: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None
 ) -> np.ndarray:
     """Return what :func:`check_range` does, given the minimum and maximum of each column."""
     _refuse_overflow(low, high, where, feature_names)
@@ -107,24 +104,15 @@ def column_ends(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-#: Most columns whose ends are computed at a time.
-_WIDTH = 1024
 #: In int8 columns with no value above 2, this is a missing genotype, as in programs around PLINK.
 _PLINK_MISSING = -9
 
 
 def check_columns(source: ColumnSource, where: str, map: Callable[..., Any] = map) -> np.ndarray:
     """Raise if values are missing, infinite or out of range; return a mask of constant columns."""
-    found = source.gather(_block_ends, map)
-    low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
+    low, high = source.ends(map)
     _refuse_missing(source, low, high, where)
     return check_ends(low, high, where)
-
-
-def _block_ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return minimum and maximum of each column of a block; NaN if it contains NaN."""
-    pairs = [(part.min(axis=0), part.max(axis=0)) for part in parts(block.open(), _WIDTH)]
-    return np.concatenate([low for low, _ in pairs]), np.concatenate([high for _, high in pairs])
 
 
 def _refuse_missing(source: ColumnSource, low: np.ndarray, high: np.ndarray, where: str) -> None:

@@ -58,7 +58,14 @@ class ColumnSource(ABC):
 
     def spreads(self) -> np.ndarray:
         """Return the range (maximum minus minimum) of each column."""
-        return np.concatenate(self.gather(_spreads))
+        low, high = self.ends()
+        return high.astype(float) - low.astype(float)
+
+    def ends(self, map: Callable[..., Any] = map) -> tuple[np.ndarray, np.ndarray]:
+        """Return minimum and maximum of each column; NaN if it contains NaN."""
+        found = self.gather(_block_ends, map)
+        low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
+        return low, high
 
     @abstractmethod
     def take(self, index: np.ndarray) -> np.ndarray:
@@ -123,9 +130,9 @@ def parts(columns: Any, width: int) -> Iterator[np.ndarray]:
         yield columns[:, start : start + width]
 
 
-def _spreads(block: Any) -> np.ndarray:
-    ends = [(part.min(axis=0), part.max(axis=0)) for part in parts(block.open(), _LEAST)]
-    return np.concatenate([high.astype(float) - low.astype(float) for low, high in ends])
+def _block_ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [(part.min(axis=0), part.max(axis=0)) for part in parts(block.open(), _LEAST)]
+    return np.concatenate([low for low, _ in pairs]), np.concatenate([high for _, high in pairs])
 
 
 def read(matrix: Any, start: int, stop: int, n_samples: int) -> np.ndarray:

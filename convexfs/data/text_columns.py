@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from convexfs.errors import InputError
+from convexfs.errors import InputError, and_more
 
 _DAY_OR_YEAR = r"(?:\d{1,2}|\d{4})"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -193,7 +193,5 @@ def _quoted(names: Any) -> str:
 
 
 def _listing(columns: Sequence[TextColumn]) -> str:
-    shown = ", ".join(f"'{each.name}'" for each in columns[:_NAMED])
-    rest = len(columns) - _NAMED
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"column{'s' * (len(columns) > 1)} {shown}{more}"
+    names = [f"'{each.name}'" for each in columns[:_NAMED]]
+    return f"column{'s' * (len(columns) > 1)} {and_more(names, len(columns))}"

@@ -19,7 +19,7 @@ from convexfs.data.targets import (
     several_targets,
 )
 from convexfs.data.text_columns import TextColumn, reading_options, text_column, text_error
-from convexfs.errors import InputError, did_you_mean, warn
+from convexfs.errors import InputError, and_more, did_you_mean, warn
 
 #: Advice how to declare that integers are classes.
 _INSIST = "say --target-kind classes (from Python target_kind='classes')"
@@ -30,10 +30,7 @@ _LABEL = "drop these rows or label them"
 
 
 def check_finite(
-    X: np.ndarray,
-    where: str = "X",
-    feature_names: Sequence[str] | None = None,
-    cure: str = _CURE,
+    X: np.ndarray, where: str = "X", feature_names: Sequence[str] | None = None, cure: str = _CURE
 ) -> None:
     """Raise InputError if a cell is NaN or infinite, naming the first such cell.
 
@@ -396,6 +393,5 @@ def column_label(position: int, names: Sequence[str] | None) -> str:
 
 
 def _listing(one: str, many: str, names: Sequence[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:_NAMED_AT_MOST])
-    rest = len(names) - _NAMED_AT_MOST
-    return f"{one if len(names) == 1 else many} {shown}{f' and {rest} more' if rest > 0 else ''}"
+    shown = [f"'{name}'" for name in names[:_NAMED_AT_MOST]]
+    return f"{one if len(names) == 1 else many} {and_more(shown, len(names))}"

@@ -78,11 +78,7 @@ def _write_workbook(data: Dataset, path: Path) -> None:
 
 
 def _write_npz(data: Dataset, path: Path) -> None:
-    arrays = {
-        "X": data.X,
-        "y": data.y,
-        "feature_names": np.asarray(data.feature_names),
-    }
+    arrays = {"X": data.X, "y": data.y, "feature_names": np.asarray(data.feature_names)}
     if not data.numeric:
         arrays["class_names"] = np.asarray(data.class_names)
     if data.split is not None:

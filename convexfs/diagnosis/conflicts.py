@@ -74,8 +74,7 @@ def find_conflict(
     """
     members = program.stated_rows if members is None else members
     for relaxed in (True, False) if program.form.integer.size else (False,):
-        decisions = Decisions(program, budget, relaxed)
-        search = _Search(program, decisions, members)
+        search = _Search(program, Decisions(program, budget, relaxed), members)
         found = search.run()
         if isinstance(found, Conflict) or not relaxed:
             return found

@@ -16,7 +16,7 @@ from convexfs.certification.branch_and_bound import integer_point_exists
 from convexfs.certification.exact.linear_program import LinearProgram
 from convexfs.certification.feasible_points import a_feasible_point as feasible_point_of
 from convexfs.certification.feasible_points import change_to_feasible, is_tight, tightened
-from convexfs.certification.infeasibility import proof_of_infeasibility
+from convexfs.certification.infeasibility import has_exact_point, proof_of_infeasibility
 from convexfs.certification.program.scaling import data_units
 from convexfs.certification.program.standard_form import StandardForm, once
 from convexfs.diagnosis.ownership import OwnedProgram, StatedRow
@@ -180,13 +180,7 @@ def _proof_of_feasibility(
     budget.check()
     if nearest is not None and change_to_feasible(form, nearest.z) is not None:
         return POINT
-    if flat:
-        program = LinearProgram(form.without_objective())
-        found = program.solve(seconds=budget.left)
-        exact = found.optimal and program.cheap
-        if exact and program.exact_optimum(found).primal is not None:
-            return POINT
-    elif feasible_point_of(form) is not None:
+    if has_exact_point(form, budget) if flat else feasible_point_of(form) is not None:
         return POINT
     near = None if nearest is None else tightened(form, nearest.z)
     return TIGHT if near is not None and is_tight(form, near) else None

@@ -142,8 +142,7 @@ class Explanation:
 
 def escape_latex(text: str) -> str:
     """Escape LaTeX's special characters, and join the text to one line."""
-    plain = " ".join(str(text).split())
-    return "".join(_SPECIAL.get(letter, letter) for letter in plain)
+    return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(str(text).split()))
 
 
 def _plain(value: Any) -> Any:

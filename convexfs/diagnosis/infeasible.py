@@ -65,9 +65,7 @@ def _headline(conflict: Conflict, names: Names) -> str:
 
 
 def _title(conflict: Conflict) -> str:
-    if conflict.relaxed:
-        return "These conflict, even if fractions are allowed"
-    return "These conflict"
+    return "These conflict, even if fractions are allowed" if conflict.relaxed else "These conflict"
 
 
 def conflict_lines(conflict: Conflict, names: Names) -> list[Line]:

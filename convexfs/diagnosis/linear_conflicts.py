@@ -15,11 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Budget
-from convexfs.certification.exact.linear_program import (
-    BASIC,
-    LinearProgram,
-    fmpq,
-)
+from convexfs.certification.exact.linear_program import BASIC, LinearProgram, fmpq, silent_highs
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
 
@@ -164,15 +160,8 @@ def _candidates(form: StandardForm, budget: Budget) -> Iterator[np.ndarray]:
 
 def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> Any:
     """Run HiGHS on the feasibility problem; return it if it finds infeasibility, else None."""
-    highs = highspy.Highs()
     limit = max(0.05, min(30.0, budget.left))
-    for name, value in {
-        "output_flag": False,
-        "threads": 1,
-        "time_limit": limit,
-        **settings,
-    }.items():
-        highs.setOptionValue(name, value)
+    highs = silent_highs(threads=1, time_limit=limit, **settings)
     bounds = program.lower, program.upper
     nothing, A = np.zeros(program.form.q.size), sp.csc_array(program.A)
     highs.passModel(program._model(nothing, A, program.b, bounds))

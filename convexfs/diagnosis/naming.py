@@ -50,7 +50,7 @@ class Names:
         if part.kind == CONSTRAINT:
             return self._constraint(part).label or f"constraint {part.position}"
         if part.kind == ATTRIBUTE:
-            return f"attribute of {self._variable(part).name()}"
+            return f"attribute of {self.program.stated.variables()[part.position].name()}"
         return "objective"
 
     def row(self, member: StatedRow) -> str:
@@ -108,8 +108,7 @@ class Names:
                 value = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
                 wide = np.broadcast_to(value, constraint.shape)
                 limit = float(np.ravel(wide, order="F")[member.number])
-                turned = self._is_lower(member)
-                return (-limit, -sign) if turned else (limit, sign)
+                return (-limit, -sign) if self._is_lower(member) else (limit, sign)
         return None
 
     def _is_lower(self, member: StatedRow) -> bool:
@@ -120,9 +119,6 @@ class Names:
 
     def _constraint(self, part: Part) -> Any:
         return self.program.stated.constraints[part.position]
-
-    def _variable(self, part: Part) -> Any:
-        return self.program.stated.variables()[part.position]
 
     def _terms(self, row: int, member: StatedRow) -> str | None:
         """Return a linear row as ``3 x <= 2``, in its constraint's direction; None if too long."""

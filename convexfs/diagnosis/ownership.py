@@ -128,8 +128,7 @@ class OwnedProgram:
     @cached_property
     def boolean_rows(self) -> np.ndarray:
         """Indices of the rows ``0 <= x <= 1`` of boolean columns, which belong to integrality."""
-        stated = sum(map(_number_of_rows, self.form.constraints))
-        return np.arange(stated, self.form.b.size)
+        return np.arange(sum(map(_number_of_rows, self.form.constraints)), self.form.b.size)
 
     @cached_property
     def stated_rows(self) -> list[StatedRow]:
@@ -176,8 +175,7 @@ class OwnedProgram:
         kept[self.boolean_rows[np.isin(own, columns)]] = True
         part = self.form.without_objective().restricted(kept, columns)
         whole = np.empty(0, dtype=int) if relaxed else self.form.integer
-        integer = np.flatnonzero(np.isin(columns, whole))
-        return replace(part, integer=integer), np.flatnonzero(kept)
+        return replace(part, integer=np.flatnonzero(np.isin(columns, whole))), np.flatnonzero(kept)
 
     def column_name(self, column: int) -> str:
         """Return the user's name of a program's column, such as ``x[3]`` or ``X[0, 1]``."""

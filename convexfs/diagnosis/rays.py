@@ -16,9 +16,10 @@ from convexfs.certification.auxiliary import (
     solved_again,
 )
 from convexfs.certification.duals.dual_bound import cost_at
-from convexfs.certification.feasible_points import change_to_feasible, is_tight
+from convexfs.certification.feasible_points import is_tight
 from convexfs.certification.infeasibility import has_feasible_point, proof_of_infeasibility
 from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.unboundedness import is_ray
 from convexfs.diagnosis.explanation import Explanation, Line, Section, first_lines
 from convexfs.diagnosis.naming import Names
 from convexfs.records import UNBOUNDED
@@ -41,7 +42,7 @@ def explain_unbounded(names: Names, budget: Budget) -> Explanation | None:
     homogeneous = replace(form, b=np.zeros_like(form.b))
     try:
         rays = list(_rays(homogeneous, program.own_columns))
-        proven = [each for each in rays if _is_ray(homogeneous, each)]
+        proven = [each for each in rays if is_ray(homogeneous, each)]
         nearly = [each for each in rays if is_tight(homogeneous, each) and form.q @ each < 0]
         ray = next(iter([*proven, *nearly]), None)
         if ray is None or not has_feasible_point(form, budget):
@@ -69,8 +70,7 @@ def _explanation(
     ]
     moves = first_lines(moves, MOST_ENTRIES)
     gain = abs(cost_at(form, ray)[0])
-    maximised = isinstance(program.stated.objective, cp.Maximize)
-    verb = "rises" if maximised else "falls"
+    verb = "rises" if isinstance(program.stated.objective, cp.Maximize) else "falls"
     moves.append(Line(f"{verb} by {gain:.6g} each step", "objective"))
     limits = [
         f"{'an upper' if ray[each] > 0 else 'a lower'} limit on {program.column_name(each)}"
@@ -140,14 +140,6 @@ def _short_ray(form: StandardForm, own: np.ndarray) -> np.ndarray | None:
     wide = wide.with_rows(sp.csr_array(rows), np.append(np.zeros(2 * at.size), -1.0))
     found = solved_again(wide, Scaling.equilibrated(wide))
     return None if found is None or found.contradicts else found.z[:n]
-
-
-def _is_ray(form: StandardForm, ray: np.ndarray) -> bool:
-    """Return whether some ray near this one surely stays in the cones and lowers the cost."""
-    if not ray.any():
-        return False
-    change = change_to_feasible(form, ray)
-    return change is not None and cost_at(form, ray)[0] + change < 0
 
 
 def _is_stopped(form: StandardForm, column: int, sign: float, budget: Budget) -> bool:

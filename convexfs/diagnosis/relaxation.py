@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Budget, Scaling, Stopped, solved_again
-from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.exact.linear_program import LinearProgram, silent_highs
 from convexfs.certification.program.cones import SecondOrder
 from convexfs.certification.program.exponential_and_power import Exponential
 from convexfs.certification.program.scaling import data_units
@@ -137,9 +137,7 @@ def linear_optimum(form: StandardForm, budget: Budget) -> np.ndarray | None:
     kinds = np.full(form.q.size, highspy.HighsVarType.kContinuous, dtype=object)
     kinds[form.integer] = highspy.HighsVarType.kInteger
     model.integrality_ = kinds.tolist()
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("time_limit", max(0.1, budget.left))
+    highs = silent_highs(time_limit=max(0.1, budget.left))
     highs.passModel(model)
     highs.run()
     optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal

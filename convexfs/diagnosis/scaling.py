@@ -16,16 +16,10 @@ from cvxpy.constraints import SOC, ExpCone, PowCone3D, PowConeND
 from convexfs.certification.auxiliary import Budget
 from convexfs.certification.certify import certify
 from convexfs.certification.convex_form import ConvexForm
-from convexfs.certification.program.cones import (
-    SQRT2,
-    Equality,
-    NonNegative,
-    SecondOrder,
-    Semidefinite,
-)
+from convexfs.certification.program.cones import Equality, NonNegative, SecondOrder, Semidefinite
 from convexfs.certification.program.exponential_and_power import Exponential
 from convexfs.certification.program.scaling import data_units
-from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm, triangle_of
 from convexfs.errors import ConvexfsError
 from convexfs.records import OPTIMAL, Solution, values_kept
 from convexfs.solving.backends import BACKENDS, needs_of
@@ -183,9 +177,5 @@ def _stated(block: Any, A: Any, b: np.ndarray, y: cp.Variable) -> list[Any]:
 
 def _matrix(side: int, triangle: Any) -> Any:
     """Return the symmetric matrix (cvxpy) of a scaled triangle, column by column."""
-    i, j = np.tril_indices(side)
-    entries = np.concatenate([i * side + j, j * side + i])
-    weights = np.tile(np.where(i == j, 0.5, 1.0 / SQRT2), 2)
-    columns = np.tile(np.arange(i.size), 2)
-    unpack = sp.csr_array((weights, (entries, columns)), (side * side, i.size))
+    unpack = sp.csr_array(triangle_of(side).T)
     return cp.reshape(unpack @ triangle, (side, side), order="F")

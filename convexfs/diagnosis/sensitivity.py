@@ -11,7 +11,7 @@ from cvxpy.constraints import Equality, Inequality
 
 from convexfs.certification.auxiliary import Budget, Stopped
 from convexfs.certification.certify import certify
-from convexfs.certification.exact.linear_program import highs_model
+from convexfs.certification.exact.linear_program import highs_model, silent_highs
 from convexfs.certification.infeasibility import proof_of_infeasibility
 from convexfs.certification.program.scaling import data_units
 from convexfs.diagnosis.convexity import describer
@@ -127,21 +127,17 @@ def _dual(constraint: Any, member: StatedRow) -> float | None:
 def _price(names: Names, member: StatedRow, constraint: Any, rate: float, best: str) -> Price:
     """Return the Price of a row; `rate` is the optimum's change per unit of loosening."""
     limit = names.limit(member)
+    per_unit = rate if limit is None else limit[1] * rate
     if limit is None:
-        verb = "raises" if rate > 0 else "lowers"
-        words = f"loosening it {verb} the {best} by {abs(rate):.6g} per unit (small changes)"
-        return Price(member, rate, words)
-    sign = limit[1]
-    if isinstance(constraint, Equality):
-        rate = rate * sign
-        verb = "raises" if rate > 0 else "lowers"
-        return Price(member, rate, f"raising its right side {limit[0]:.6g} {verb} the {best} "
-                                   f"by {abs(rate):.6g} per unit (small changes)")  # fmt: skip
-    side, move = ("upper", "raising") if sign > 0 else ("lower", "lowering")
+        move = "loosening it"
+    elif isinstance(constraint, Equality):
+        move, rate = f"raising its right side {limit[0]:.6g}", per_unit
+    else:
+        side = "raising its upper" if limit[1] > 0 else "lowering its lower"
+        move = f"{side} limit {limit[0]:.6g}"
     verb = "raises" if rate > 0 else "lowers"
-    words = (f"{move} its {side} limit {limit[0]:.6g} {verb} the {best} by {abs(rate):.6g} "
-             "per unit (small changes)")  # fmt: skip
-    return Price(member, sign * rate, words)
+    words = f"{move} {verb} the {best} by {abs(rate):.6g} per unit (small changes)"
+    return Price(member, per_unit, words)
 
 
 def _slacks(program: OwnedProgram) -> dict[int, float]:
@@ -199,8 +195,7 @@ def _ranges(names: Names, found: list[Price]) -> list[tuple[str, str]]:
 def _ranging(form: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return lower and upper values of each row's side that keep the basis optimal; or None."""
     free = np.full(form.q.size, np.inf)
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs = silent_highs()
     highs.passModel(
         highs_model(form.q, sp.csc_array(form.A), form.b, form.equalities, (-free, free))
     )
@@ -243,8 +238,7 @@ def _with_moved_limit(problem: cp.Problem, member: StatedRow, step: float) -> cp
     change[member.number] = step
     change = np.reshape(change, old.shape, order="F")
     left, right = old.args
-    right_is_limit = right.is_constant()
-    sides = (left, right + change) if right_is_limit else (left + change, right)
+    sides = (left, right + change) if right.is_constant() else (left + change, right)
     moved = sides[0] == sides[1] if isinstance(old, Equality) else sides[0] <= sides[1]
     constraints[member.part.position] = moved
     return cp.Problem(problem.objective, constraints)
@@ -279,5 +273,4 @@ def _is_implied(
     unit = data_units(form).rows[row]
     rest = form.restricted(mask, np.arange(form.q.size))
     broken = rest.with_rows(-form.A[[row]], np.array([-form.b[row] - VIOLATION * unit]))
-    limit = Budget.of(min(1.0, budget.left))
-    return proof_of_infeasibility(broken, limit) is not None
+    return proof_of_infeasibility(broken, Budget.of(min(1.0, budget.left))) is not None

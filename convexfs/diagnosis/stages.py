@@ -40,8 +40,7 @@ class Stages:
 
 def stages(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> Stages:
     """Return how each part of a convex problem becomes cone rows of the solver's matrix."""
-    program = OwnedProgram.of(ConvexForm.of(problem).convex, problem)
-    return stages_of(Names(program, sources))
+    return stages_of(Names(OwnedProgram.of(ConvexForm.of(problem).convex, problem), sources))
 
 
 def stages_of(names: Names) -> Stages:
@@ -75,8 +74,7 @@ def _epigraph(program: OwnedProgram) -> dict[Part, list[str]]:
     for constraint in program.epigraph.constraints:
         owner = program.epigraph_owners.get(constraint.id)
         if owner is not None:
-            words = _shortened(constraint, describe)
-            found.setdefault(owner[0], []).append(words)
+            found.setdefault(owner[0], []).append(_shortened(constraint, describe))
     return found
 
 
@@ -107,6 +105,5 @@ def _spans(rows: list[int]) -> str:
     """Format sorted numbers as spans, such as ``0-3, 7``."""
     if not rows:
         return "none"
-    breaks = np.flatnonzero(np.diff(rows) > 1) + 1
-    groups = np.split(np.array(rows), breaks)
+    groups = np.split(np.array(rows), np.flatnonzero(np.diff(rows) > 1) + 1)
     return ", ".join(str(g[0]) if g.size == 1 else f"{g[0]}-{g[-1]}" for g in groups)

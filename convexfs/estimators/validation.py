@@ -257,8 +257,7 @@ def _usable(
     if not categorical.any() and rule != "observed" and not gaps:
         if not finite:
             check_finite(X, "Input X", names, MISSING_CURE)
-        constant = check_ends(low, high, "Input X", names)
-        return X, constant, high.astype(np.float64) - low
+        return X, check_ends(low, high, "Input X", names), high.astype(np.float64) - low
     if rule == "error":
         check_finite(X, "Input X", names, "fill such cells, or use another rule than 'error'")
         rule = "hybrid"  # Without missing values all rules give the same result.
@@ -391,15 +390,14 @@ class UnknownArgument(InputError, TypeError):
 
 def refuse_unknown(estimator: Any, unknown: Mapping[str, Any]) -> None:
     """Raise for arguments that the `fit` of an estimator does not take."""
+    called = type(estimator).__name__
     for name, value in unknown.items():
-        called = type(estimator).__name__
-        if name == "sample_weight" and value is None:
-            continue
-        if name == "sample_weight":
+        if name != "sample_weight":
+            raise UnknownArgument(f"{called}.fit() got an unexpected keyword argument {name!r}")
+        if value is not None:
             raise UnknownArgument(
                 f"{called} takes no sample_weight: use Relief, IRelief or Logo, or repeat rows"
             )
-        raise UnknownArgument(f"{called}.fit() got an unexpected keyword argument {name!r}")
 
 
 def check_class_weight(given: Any, labels: list[Any]) -> None:

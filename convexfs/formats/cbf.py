@@ -37,10 +37,7 @@ _ROOT = math.sqrt(0.5)
 _PLAIN = {"L=": (ZERO, 1.0), "L+": (NONNEGATIVE, 1.0), "L-": (NONNEGATIVE, -1.0),
           "Q": (SECOND_ORDER, 1.0)}  # fmt: skip
 #: Three-dimensional cones, as matrices from CBF's order to ours.
-_THREE = {
-    "EXP": [[0, 0, 1], [0, 1, 0], [1, 0, 0]],
-    "EXP*": [[0, -1, 1], [0, 0, -1], [1, 0, 0]],
-}
+_THREE = {"EXP": [[0, 0, 1], [0, 1, 0], [1, 0, 0]], "EXP*": [[0, -1, 1], [0, 0, -1], [1, 0, 0]]}
 _BOUNDS = {"F": (-np.inf, np.inf), "L+": (0.0, np.inf), "L-": (-np.inf, 0.0), "L=": (0.0, 0.0)}
 _SENSES = {"MIN": False, "MAX": True}
 

@@ -51,8 +51,7 @@ def _program(held: dict[str, np.ndarray]) -> Program:
     for matrix in (A, P):
         matrix.check_format(full_check=True)
     cones = tuple(Cone(kind, int(size), *more) for kind, size, *more in _listed(held["cones"]))
-    columns = json.loads(str(held["columns"]))
-    by_place = sorted(columns.items(), key=lambda item: item[1])
+    by_place = sorted(json.loads(str(held["columns"])).items(), key=lambda item: item[1])
     program = Program.of(
         held["q"],
         A,

@@ -111,8 +111,7 @@ class _Statement:
         yield from self._of_three(cones.EXPONENTIAL, "exp")
         yield from self._of_three(cones.POWER, "pow")
         for number, (cone, rows) in enumerate(self._blocks(cones.SEMIDEFINITE), 1):
-            at = np.arange(rows.start, rows.stop)
-            entries = self._affine(at, f"F_{number}")
+            entries = self._affine(np.arange(rows.start, rows.stop), f"F_{number}")
             yield cp.reshape(entries, (cone.side, cone.side), order="F") >> 0
         for (variable, columns), own in zip(self.variables, program.variables, strict=True):
             if own.semidefinite:
@@ -302,8 +301,7 @@ def _symmetric(side: int, size: int) -> Any:
     """Return the matrix that averages each entry with its mirror image."""
     at = np.arange(side * side).reshape(side, side)
     unit: Any = sparse.eye_array(side * side, format="csr")
-    half = 0.5 * (unit + unit[at.T.ravel()])
-    return sparse.block_diag([half] * (size // (side * side)))
+    return sparse.block_diag([0.5 * (unit + unit[at.T.ravel()])] * (size // (side * side)))
 
 
 def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -197,8 +197,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         covariance = self.covariance
         if not self._estimated and not kept.all():
             covariance = np.asarray(covariance)[np.ix_(kept, kept)]
-        settings = Settings(covariance=covariance, s=self.s)
-        return knockoffs(X, codes, settings, self._solving())
+        return knockoffs(X, codes, Settings(covariance=covariance, s=self.s), self._solving())
 
     def _statistic(self) -> Any:
         from convexfs import Logo
@@ -213,7 +212,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         if n_features < self.fewest_:
             warn(
                 f"fdr={self.fdr:g} cannot select fewer than {self.fewest_} features, and there "
-                f"are only {n_features}: nothing can be selected; raise fdr",
+                f"are only {n_features}: nothing can be selected; raise fdr"
             )
 
     def _check_samples(self, n_samples: int, n_features: int) -> None:
@@ -247,7 +246,7 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         warn(
             f"nothing is selected: fdr={self.fdr:g} cannot select fewer than {self.fewest_} "
             f"features, and of the {int((self.W_ != 0).sum())} that differ from their knockoffs "
-            f"{int((self.W_ < 0).sum())} weigh less; a larger fdr or more samples may help",
+            f"{int((self.W_ < 0).sum())} weigh less; a larger fdr or more samples may help"
         )
 
     def _get_support_mask(self) -> Any:

@@ -177,8 +177,7 @@ class PermutationResult:
         pool, number = np.sort(rows, axis=None), rows.size
         ranks = _template_ranks(len(self.pvalues))
         ranks = ranks[ranks <= rows.shape[1]]
-        largest_first = np.sort(rows, axis=1)[:, ::-1][:, ranks - 1]
-        reached = 1 + number - np.searchsorted(pool, largest_first)
+        reached = 1 + number - np.searchsorted(pool, np.sort(rows, axis=1)[:, ::-1][:, ranks - 1])
         return (reached / (1 + number) * rows.shape[1] / ranks).min(axis=1, initial=np.inf)
 
     def centred_null(self) -> Iterator[np.ndarray]:

@@ -150,8 +150,7 @@ def _shadow_fit(
 ) -> np.ndarray:
     """Fit columns and shadow columns together; return the evidence of both, in this order."""
     if hasattr(X, "iloc"):
-        shadow = X.iloc[order].set_axis(X.index).add_prefix("shadow of ")
-        both = X.join(shadow)
+        both = X.join(X.iloc[order].set_axis(X.index).add_prefix("shadow of "))
     else:
         both = beside(X, some_rows(X, order))
     if isinstance(both, SparseSamples):

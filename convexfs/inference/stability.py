@@ -306,12 +306,12 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
             warn(
                 f"nothing is selected: a half selects {self.n_selected_:.3g} of {n_features} "
                 f"features, so that {self.bound_:.3g} false ones may be in all halves, more than "
-                f"expected_false={self.expected_false:g}: let the estimator select fewer",
+                f"expected_false={self.expected_false:g}: let the estimator select fewer"
             )
             return
         warn(
             f"nothing is selected: no feature is in a share of {self.threshold_:g} of the halves, "
-            f"the most frequent one in {self.probabilities_.max():.2f}",
+            f"the most frequent one in {self.probabilities_.max():.2f}"
         )
 
     def _check_parameters(self, n_features: int) -> None:

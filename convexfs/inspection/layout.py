@@ -115,8 +115,7 @@ class Notation:
             return self.style.number("0")
         is_column = len(node.shape) != 2 or node.shape[1] == 1
         form = "column" if is_column else "row" if node.shape[0] == 1 else "matrix"
-        repeated = None if tree.ones_of(node) else self.write(node.body)
-        return self.style.repeated(repeated, form)
+        return self.style.repeated(None if tree.ones_of(node) else self.write(node.body), form)
 
     def _sum(self, node: Node) -> Piece:
         return self.style.signed(self.terms(node))
@@ -268,8 +267,7 @@ class Notation:
                 "vec", (self._transposed(node.body) if turned else self.write(node.body),)
             )
         order = (self.style.word("order=C"),) if node.order == "C" else ()
-        args = (self.write(node.body), self.style.sizes(new), *order)
-        return self.style.call("reshape", args)
+        return self.style.call("reshape", (self.write(node.body), self.style.sizes(new), *order))
 
     def _index(self, node: Node) -> Piece:
         entries = self._entries(node.key, node.body.shape)

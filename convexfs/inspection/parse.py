@@ -140,8 +140,7 @@ def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) ->
     exponents = getattr(constraint, "alpha", None)
     if exponents is not None:
         args = (*args, read(cp.Constant.cast_to_const(exponents), symbols))
-    named = tree.call(type(constraint).__name__, (), *args)
-    return relation(named, "holds", zero)
+    return relation(tree.call(type(constraint).__name__, (), *args), "holds", zero)
 
 
 def _turned(constraint: Any, left: Node, right: Node) -> Node:
@@ -321,8 +320,7 @@ class _Folder:
             self.merged(column) for column in zip(*(m.parts for m in members), strict=True)
         )
         if first.kind == "product" and len({node.number for node in members}) > 1:
-            factor = self._family([node.number for node in members], "abcd", ())
-            return tree.times(factor, *parts)
+            return tree.times(self._family([node.number for node in members], "abcd", ()), *parts)
         if first.kind == "index":
             keys = zip(*(node.key for node in members), strict=True)
             return replace(first, parts=parts, info={"key": tuple(map(self._key, keys))})
@@ -362,5 +360,4 @@ def _of_one_sign(members: Sequence[Node]) -> Sequence[Node]:
 
 def _outline(part: Any) -> str:
     """Return a part of an index as text, with lists of positions reduced to their shape."""
-    is_positions = isinstance(part, Node | np.ndarray)
-    return f"positions {part.shape}" if is_positions else str(part)
+    return f"positions {part.shape}" if isinstance(part, Node | np.ndarray) else str(part)

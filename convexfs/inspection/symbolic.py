@@ -16,9 +16,7 @@ State = Callable[[dict[str, Any]], cp.Problem]
 
 
 def symbolic(
-    state: State,
-    build: Callable[..., cp.Problem],
-    offered: Mapping[str, Any],
+    state: State, build: Callable[..., cp.Problem], offered: Mapping[str, Any]
 ) -> cp.Problem:
     """Return the problem of `state`, with scalars of `build` as Parameters where that works.
 

@@ -10,16 +10,7 @@ import cvxpy as cp
 import numpy as np
 from scipy import sparse
 
-from convexfs.inspection.tree import (
-    Node,
-    Shape,
-    filled,
-    make,
-    negate,
-    number,
-    times,
-    transpose,
-)
+from convexfs.inspection.tree import Node, Shape, filled, make, negate, number, times, transpose
 
 VARIABLE, PARAMETER, CONSTANT, POSITIONS = "variable", "parameter", "constant", "positions"
 

@@ -118,8 +118,7 @@ class Text:
         return factors[0] if len(factors) == 1 else Piece(written, PRODUCT, "row", tuple(factors))
 
     def gap(self, before: Piece, part: Piece) -> str:
-        is_call = part.kind in ("call", "exponential")
-        return "" if before.endswith("'") and not is_call else " "
+        return "" if before.endswith("'") and part.kind not in ("call", "exponential") else " "
 
     def bracketed(self, piece: Piece, level: int) -> Piece:
         """Return a piece, in brackets if it binds less tightly than `level` on one line."""

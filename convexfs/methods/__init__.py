@@ -102,8 +102,7 @@ def parts_of(formulation: Formulation) -> tuple[str, str] | None:
 
 def target_of(formulation: Formulation) -> str | None:
     """Return the kind of target a formulation's method needs, or None for a custom problem."""
-    homes = {row.home: row.target for row in _methods().values()}
-    return homes.get(formulation.home)
+    return {row.home: row.target for row in _methods().values()}.get(formulation.home)
 
 
 def named_formulation(name: str) -> Formulation:

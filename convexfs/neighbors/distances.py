@@ -202,8 +202,7 @@ def nearest_in_groups(
                 dist = distances_between(X[own], X[others], squared)
             return dist, np.ascontiguousarray(dist.T)
 
-        search = nearest.take_nearer
-        list(_search_panels(between, search, codes, n_groups == 0, best, index, map))
+        list(_search_panels(between, nearest.take_nearer, codes, n_groups == 0, best, index, map))
     return index
 
 

@@ -122,12 +122,7 @@ def nearest_at(distances: np.ndarray, number: int) -> np.ndarray:
 
 
 def _nearest_in_groups(
-    X: Any,
-    codes: np.ndarray,
-    n_groups: int,
-    number: int,
-    metric: str,
-    map: Callable[..., Any],
+    X: Any, codes: np.ndarray, n_groups: int, number: int, metric: str, map: Callable[..., Any]
 ) -> np.ndarray:
     """Return the indices of the nearest samples of each group, for samples of any kind."""
     X = as_samples(X)
@@ -285,8 +280,7 @@ class _Groups:
     def share_weights(self, codes: np.ndarray) -> np.ndarray:
         """Return the signed weight of one neighbour in each class, array (N, classes)."""
         others = self.counts - np.equal.outer(codes, np.arange(len(self.counts)))
-        found = np.minimum(self.limits[codes], others)
-        return _group_weights(found, codes, self.counts, self.miss)
+        return _group_weights(np.minimum(self.limits[codes], others), codes, self.counts, self.miss)
 
 
 def distance_rows(

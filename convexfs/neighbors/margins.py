@@ -20,10 +20,7 @@ _ROUNDING = 1e-15
 
 
 def margin_vector(
-    X: Any,
-    neighbors: SignedNeighbors,
-    metric: str = "manhattan",
-    map: Callable[..., Any] = map,
+    X: Any, neighbors: SignedNeighbors, metric: str = "manhattan", map: Callable[..., Any] = map
 ) -> np.ndarray:
     """Return RELIEF's margin ``sum_n (mean |x_n - misses| - mean |x_n - hits|)`` per feature.
 

@@ -82,8 +82,7 @@ class Expected:
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> "Expected":
         """Return an instance without groups, for the rule "observed", which needs none."""
-        empty = np.empty((0, *shape))
-        return cls(np.zeros(shape[0], np.int64), empty, np.empty((0, 0, shape[1])))
+        return cls(np.zeros(shape[0], np.int64), np.empty((0, *shape)), np.empty((0, 0, shape[1])))
 
     def columns(self, index: Any) -> "Expected":
         return Expected(self.groups, self.one[:, :, index], self.both[:, :, index])
@@ -342,8 +341,7 @@ def _from_others(
     by_feature = np.ascontiguousarray(x.T)
     order = np.argsort(np.where(seen.T > 0, by_feature, np.inf), axis=1)
     one = np.zeros((int(groups.max()) + 1, *by_feature.shape))
-    count = seen.sum(axis=0).astype(np.int64)
-    kernels.mean_differences(by_feature, order, count, groups, one)
+    kernels.mean_differences(by_feature, order, seen.sum(axis=0).astype(np.int64), groups, one)
     one = np.ascontiguousarray(one.swapaxes(1, 2))
     for j in np.flatnonzero(np.isfinite(cap)):
         one[:, :, j] = cap[j] * _shares_of_others(x[:, j], seen[:, j] > 0, groups)

@@ -59,10 +59,7 @@ def _bits(block: Block) -> np.ndarray | None:
 
 
 def margin_vector(
-    X: ColumnSource,
-    index: np.ndarray,
-    coefficient: np.ndarray,
-    map: Callable[..., Any] = map,
+    X: ColumnSource, index: np.ndarray, coefficient: np.ndarray, map: Callable[..., Any] = map
 ) -> np.ndarray:
     """Return RELIEF's margins ``sum_n (mean |x_n - misses| - mean |x_n - hits|)`` in float64."""
     found = coefficient != 0.0
@@ -99,7 +96,6 @@ def _pair_sums(block: Block, pairs: Pairs) -> np.ndarray:
     sums = []
     for part in parts(block.open(), _READ):
         out = np.empty(part.shape[1])
-        columns = centred(part, np.float64)
-        features.pair_sums(columns, pairs.starts, pairs.others, pairs.weight, out)
+        features.pair_sums(centred(part, np.float64), pairs.starts, pairs.others, pairs.weight, out)
         sums.append(out)
     return np.concatenate(sums)

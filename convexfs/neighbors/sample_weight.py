@@ -58,11 +58,7 @@ def alike_pairs(codes: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray
 
 
 def counted_neighbors(
-    distances: np.ndarray,
-    codes: np.ndarray,
-    rows: np.ndarray,
-    n_neighbors: float | str,
-    miss: str,
+    distances: np.ndarray, codes: np.ndarray, rows: np.ndarray, n_neighbors: float | str, miss: str
 ) -> np.ndarray:
     """Return the signed neighbour weights of all pairs (N, N) for weighted samples.
 

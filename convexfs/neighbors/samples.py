@@ -24,9 +24,7 @@ def as_samples(X: Any) -> Any:
 
 def some_features(X: Any, index: np.ndarray) -> Any:
     """Return the samples with some features only; out-of-core columns are read into memory."""
-    if isinstance(X, SparseSamples):
-        return X.columns(index)
-    return as_samples(X[:, index])
+    return X.columns(index) if isinstance(X, SparseSamples) else as_samples(X[:, index])
 
 
 def some_rows(X: Any, index: np.ndarray) -> Any:

@@ -15,10 +15,7 @@ def check_sigma(sigma: Any) -> None:
 
 
 def neighbor_probabilities(
-    distances: np.ndarray,
-    codes: np.ndarray,
-    sigma: float,
-    rows: np.ndarray | None = None,
+    distances: np.ndarray, codes: np.ndarray, sigma: float, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the probabilities (N, N) of i to be n's nearest hit, and those of its nearest miss.
 

@@ -154,8 +154,7 @@ class SparseBlock:
         n, X = self.columns.shape[0], self.columns
         out = np.zeros((n, n))
         for first, last in _cuts(X.indptr, _PART):
-            part = X.indptr[first : last + 1]
-            kernels.add_overlaps(part, X.indices, X.data, out)
+            kernels.add_overlaps(X.indptr[first : last + 1], X.indices, X.data, out)
         mass = np.bincount(X.indices, np.abs(X.data), minlength=n)
         out *= -2.0
         out += mass[:, None]

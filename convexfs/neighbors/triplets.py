@@ -71,8 +71,7 @@ def list_triplets(codes: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, n
     """
     i, rank = np.nonzero(targets >= 0)
     target_pairs = np.column_stack([i, targets[i, rank]])
-    impostor_pairs = np.argwhere(np.not_equal.outer(codes, codes))
-    return target_pairs, impostor_pairs
+    return target_pairs, np.argwhere(np.not_equal.outer(codes, codes))
 
 
 def join_triplets(

@@ -6,23 +6,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from convexfs.data.dataset import Dataset
 from convexfs.data.targets import CLASSES
 from convexfs.errors import ConvexfsWarning, InputError, warn
+from convexfs.inference.shadow_statistics import ShadowResult
 from convexfs.methods import estimator_homes
 from convexfs.records import Certificate
 from convexfs.selection.fit_by_name import fit_and_select, prepare_fit
 from convexfs.selection.result import SCALED, Selection
 from convexfs.selection.rules import SelectionRule
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from convexfs.inference.shadow_statistics import ShadowResult
 
 #: Selection rules that are available for markers.
 MARKER_RULES = ("", "fdr", "fwer", "top")
@@ -67,7 +64,7 @@ class ClassMarkers:
         names = self.data.feature_names
         return {name: [names[j] for j in order(part)] for name, part in self.parts.items()}
 
-    def ranking(self) -> "pd.DataFrame":
+    def ranking(self) -> pd.DataFrame:
         """Return one row per class and feature, by class and decreasing weight.
 
         Returns
@@ -78,8 +75,6 @@ class ClassMarkers:
             max_t_p for the family-wise error rate of all classes together. Differences are
             those of the class less all other samples: negative where the class is lower.
         """
-        import pandas as pd
-
         frames = [part.ranking().drop(columns="higher_in") for part in self.parts.values()]
         for name, frame in zip(self.parts, frames, strict=True):
             if "class" in frame:  # The features have a metadata column called "class".
@@ -95,7 +90,7 @@ class ClassMarkers:
         return mask
 
     @property
-    def tests(self) -> "dict[str, ShadowResult]":
+    def tests(self) -> dict[str, ShadowResult]:
         """Return the test of each class, adjusted for all classes; empty if none was run."""
         found = {name: part.judgement and part.judgement.test for name, part in self.parts.items()}
         return {name: test for name, test in found.items() if test is not None}
@@ -254,7 +249,7 @@ def select_markers(
     return found
 
 
-def adjust_for_classes(tests: Sequence["ShadowResult"]) -> "list[ShadowResult]":
+def adjust_for_classes(tests: Sequence[ShadowResult]) -> list[ShadowResult]:
     """Correct the tests of several classes for multiple testing over the classes.
 
     False discovery rate (Benjamini and Bogomolov 2014): classes with any signal are selected by

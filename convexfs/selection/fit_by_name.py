@@ -6,7 +6,7 @@ Projections select no features, but each feature has a weight in their metric.
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -56,7 +56,7 @@ def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) 
         raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
     if home.component_number is not None:
-        return _projection(_Projecting(method, model, *home.component_number), settings, judge)
+        return _projection(method, model, home.component_number, settings, judge)
     model.set_params(**_checked(method, model.get_params(), settings, judge.seed))
     return _knockoffs(method, model) if judge.rule == "knockoffs" else _method(method, model)
 
@@ -86,16 +86,6 @@ def takes_sparse(method: str, judge: SelectionRule) -> bool:
     home = estimator_homes().get(method)
     takes = home is not None and getattr(home.estimator(method), "_accepts", Accepts()).sparse
     return takes and judge.rule != "knockoffs"
-
-
-@dataclass(frozen=True)
-class _Projecting:
-    """A projection by name, and the attribute that describes its components."""
-
-    name: str
-    model: Any
-    attribute: str
-    meaning: str
 
 
 def _method(name: str, model: Any) -> Fit:
@@ -166,12 +156,17 @@ def _knockoffs(name: str, model: Any) -> Fit:
     return fit
 
 
-def _projection(made: _Projecting, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
+def _projection(
+    name: str,
+    model: Any,
+    component_number: tuple[str, str],
+    settings: Mapping[str, Any],
+    judge: SelectionRule,
+) -> Fit:
     if judge.rule not in ("", "top"):
-        raise InputError(f"{made.name} is a projection and selects no features: no --{judge.rule}")
-    model, wanted = made.model, {} if judge.top is None else {"n_components": judge.top}
-    settings = {**settings, **wanted}
-    model.set_params(**_checked(made.name, model.get_params(), settings, judge.seed))
+        raise InputError(f"{name} is a projection and selects no features: no --{judge.rule}")
+    wanted = {} if judge.top is None else {"n_components": judge.top}
+    model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, judge.seed))
 
     def fit(data: Dataset, judge: SelectionRule) -> Selection:
         _check_top(judge.top, data)
@@ -180,29 +175,28 @@ def _projection(made: _Projecting, settings: Mapping[str, Any], judge: Selection
         except ConvexfsError:
             raise
         except ValueError as error:  # scikit-learn rejected a setting of its own estimator.
-            raise InputError(f"{made.name}: {error}") from error
-        return _projected(made, data)
+            raise InputError(f"{name}: {error}") from error
+        return _projected(name, model, *component_number, data)
 
     return fit
 
 
-def _projected(made: _Projecting, data: Dataset) -> Selection:
+def _projected(name: str, model: Any, attribute: str, meaning: str, data: Dataset) -> Selection:
     """Return a fitted projection's Selection; weights are the metric's diagonal, if it has one."""
-    model = made.model
     components = getattr(model, "components_", None)
     if components is None:
         weights, weights_are = model.weights_, "correlation with components"
-        explained = getattr(model, made.attribute)
+        explained = getattr(model, attribute)
     else:
         squares = components**2
         weights, weights_are = squares.sum(axis=0), "diagonal of the metric"
-        explained = getattr(model, made.attribute) if made.attribute else squares.sum(axis=1)
+        explained = getattr(model, attribute) if attribute else squares.sum(axis=1)
         explained = explained[: len(components)]
 
     def reduced(data: Dataset) -> Dataset:
         X = np.ascontiguousarray(model.transform(data.X))
         if not X.shape[1]:
-            raise InputError(f"{made.name} found no component, so there is nothing to write")
+            raise InputError(f"{name} found no component, so there is nothing to write")
         names = tuple(f"component_{t}" for t in range(1, X.shape[1] + 1))
         return replace(
             data, X=X, feature_names=names, scale="none", relevant=None, feature_metadata={}
@@ -214,7 +208,7 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
         return metric_map(components.T @ components, data.feature_names)
 
     return Selection(
-        made.name,
+        name,
         data,
         weights=weights,
         weights_are=weights_are,
@@ -222,7 +216,7 @@ def _projected(made: _Projecting, data: Dataset) -> Selection:
         reduced=reduced,
         picture=picture,
         explained=explained,
-        explained_as=made.meaning,
+        explained_as=meaning,
         components=np.asarray(model.transform(data.X)),
         model=model,
         solution=getattr(model, "solution_", None),

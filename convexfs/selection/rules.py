@@ -192,10 +192,8 @@ class SelectionRule:
         support = result.selected & ~constant
         if not support.any():
             warn(f"nothing is selected: {result.why_empty()}; --top K selects the K heaviest")
-        lines, record = (
-            result.lines(),
-            {"rule": control, "permutations": _test_record(result, data)},
-        )
+        lines = result.lines()
+        record: dict[str, Any] = {"rule": control, "permutations": _test_record(result, data)}
         if permuted := self._permuted():
             lines, record = lines | {PERMUTED: permuted}, record | {"rows_permuted": permuted}
         curve = self._curve_beside(source, data)
@@ -315,10 +313,7 @@ def _test_record(result: "ShadowResult", data: Dataset) -> dict[str, Any]:
     return {
         "n_permutations": result.n_permutations,
         "n_samples": data.n_samples if result.sampled is None else result.sampled[0],
-        "global_pvalue": result.global_pvalue,
-        "control": result.control,
-        "level": result.level,
-        "gate": result.gate,
+        **{name: getattr(result, name) for name in ("global_pvalue", "control", "level", "gate")},
         "max_false_95": result.max_false(0.95),
         "pvalues": _by_name(result.pvalues, data),
         "max_t_pvalues": _by_name(result.max_t_pvalues, data),

@@ -140,11 +140,7 @@ def _with_target(data: Any, values: Any) -> tuple[Any, str]:
         raise InputError(f"the table has a column '{name}' already: rename the target, or drop it")
     if len(values) != len(frame):
         raise InputError(f"target has {len(values)} values for the {len(frame)} rows of the table")
-    if (
-        hasattr(values, "index")
-        and hasattr(values, "iloc")
-        and not values.index.equals(frame.index)
-    ):
+    if hasattr(values, "iloc") and not values.index.equals(frame.index):
         raise InputError(
             "target has another index than the table: give target.loc[table.index], or "
             "target.to_numpy() if the rows are in the same order"

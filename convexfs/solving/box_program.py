@@ -66,8 +66,7 @@ def _arrays(values: Mapping[str, Any]) -> Arrays:
     q, G, h = values["c"], values["G"], values["h"]
     used = G.any(axis=1) | (h > 0.0)
     if "R" not in values:
-        nothing = np.empty(0, dtype=np.int64)
-        return Arrays(q, G[used], h[used], np.empty((0, 0)), nothing)
+        return Arrays(q, G[used], h[used], np.empty((0, 0)), np.empty(0, dtype=np.int64))
     curved = np.flatnonzero(values["R"].any(axis=0))
     root = values["R"][:, curved]
     q = q.copy()

@@ -148,8 +148,7 @@ def _violations(
 def _least(constraint: Any, values: np.ndarray, triangle: Callable[..., Any]) -> float:
     """Return the least eigenvalue of values in their cone: psd, second-order or nonnegative."""
     if isinstance(constraint, SOC):
-        count = len(constraint.cone_sizes())
-        cones = values.reshape(count, -1)
+        cones = values.reshape(len(constraint.cone_sizes()), -1)
         return float(np.min(cones[:, 0] - np.linalg.norm(cones[:, 1:], axis=1)))
     if isinstance(constraint, PSD):
         matrix = values.reshape(constraint.args[0].shape, order="F")

@@ -8,7 +8,7 @@ solver's setup and solve alone.
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,8 +79,7 @@ def find_environment(name: str, python: str | Path) -> Environment:
         raise InputError(f"environment {name}: {path} is no Python interpreter")
     packages = {solver: BACKENDS[solver].package for solver in SOLVERS}
     try:
-        told = _ask(path, b"", START_SECONDS, VERSIONS, *packages.values())
-        versions = json.loads(told)
+        versions = json.loads(_ask(path, b"", START_SECONDS, VERSIONS, *packages.values()))
     except (OSError, ValueError, RuntimeError, TimeoutError) as error:
         raise InputError(f"environment {name}: {path} cannot be used: {error}") from error
     found = {solver: versions[own] for solver, own in packages.items() if own in versions}
@@ -149,13 +148,7 @@ def as_returned(solver: str, answer: direct_calls.Answer) -> Any:
     """Return a plain answer in the form that the solver returns, so far as cvxpy reads it."""
     if solver == "HIGHS":
         return _highs(SimpleNamespace(**answer))
-    found: dict[str, Any] = {}
-    for path, value in answer.items():
-        *outer, last = path.split(".")
-        place = found
-        for part in outer:
-            place = place.setdefault(part, {})
-        place[last] = value
+    found = nested(answer.items())
     if solver == "OSQP":
         found["info"]["status_val"] = _OSQP_CODES.get(found["info"]["status"])
         ray = found["prim_inf_cert"]
@@ -163,6 +156,18 @@ def as_returned(solver: str, answer: direct_calls.Answer) -> Any:
     if solver == "QOCO":
         found |= dict.fromkeys(("pres", "dres", "gap"))
     return found if solver in ("SCS", "ECOS") else _with_attributes(found)
+
+
+def nested(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return (name, value) pairs as a nested dict; dots in names separate the levels."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        *outer, last = name.split(".")
+        place = found
+        for part in outer:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return found
 
 
 def _with_attributes(found: Mapping[str, Any]) -> SimpleNamespace:

@@ -203,12 +203,16 @@ _READ = {
 }
 
 
+def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:
+    """Return a function's result, its wall seconds and its CPU seconds."""
+    began, cpu_began = time.perf_counter(), time.process_time()
+    returned = function(*arguments)
+    return returned, time.perf_counter() - began, time.process_time() - cpu_began
+
+
 def call_solver(solver: str, program: Program, options: dict[str, Any]) -> Answer:
     """Solve a program by a solver's own interface; return the answer with its seconds."""
-    call = SOLVERS[solver](program, options)
-    began, cpu_began = time.perf_counter(), time.process_time()
-    found = call()
-    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+    found, seconds, cpu_seconds = timed(SOLVERS[solver](program, options))
     answer = {"seconds": seconds, "cpu_seconds": cpu_seconds}
     if solver == "HIGHS":
         return answer | {name: _plain(value) for name, value in _read_highs(found).items()}

@@ -21,8 +21,7 @@ def with_parameters(build: Callable[..., Any], offered: Mapping[str, Any]) -> di
         value = offered.get(name, argument.default)
         if value is argument.empty:
             continue
-        letter = letter_of(argument)
-        taken[name] = parameter(letter, value) if _may_vary(argument, value) else value
+        taken[name] = parameter(letter_of(argument), value) if _may_vary(argument, value) else value
     return taken
 
 

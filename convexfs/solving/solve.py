@@ -20,6 +20,7 @@ from convexfs.solving.backend import check_options
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.child_process import call_in_child, can_stop
 from convexfs.solving.dcp_rules import why_not_convex
+from convexfs.solving.direct_calls import timed
 from convexfs.solving.parametrized import compile_problem
 
 log = logging.getLogger(__name__)
@@ -121,28 +122,25 @@ def solve(
         with AROUND.get()():
             start_from = _earlier(problem, row.name, data, warm_start)
             arguments = (problem, data, start_from, verbose, dict(options))
-            call = partial(_timed, chain.solve_via_data, *arguments)
+            call = partial(timed, chain.solve_via_data, *arguments)
             direct = DIRECT_CALL.get()
             if direct is not None:
                 call = partial(direct, row.name, data, options, time_limit)
             apart = row.aborts or stopped is not None
-            outcome = call_in_child(call, stopped) if apart else call()
-            raw, solve_seconds, cpu_seconds = outcome
+            raw, solve_seconds, cpu_seconds = call_in_child(call, stopped) if apart else call()
         answer = _answer(problem, data, chain, inverse, raw)
     except (SolverUnsuitable, KeyboardInterrupt, SystemExit):
         raise
     except TimeoutError as late:
         clear(problem)
-        solve_seconds = time.perf_counter() - compiled
-        cpu_seconds = None
+        solve_seconds, cpu_seconds = time.perf_counter() - compiled, None
         answer = {"status": TIMEOUT, "failure": f"{row.name} was {late}, its time limit"}
     # Solvers raise TypeError, ValueError, SolverError and their own classes. Panics of solvers
     # written in Rust do not derive from Exception.
     except BaseException as failure:
         clear(problem)
         log.warning("%s failed: %s", row.name, failure)
-        solve_seconds = time.perf_counter() - compiled
-        cpu_seconds = None
+        solve_seconds, cpu_seconds = time.perf_counter() - compiled, None
         answer = {"status": ERROR, "failure": f"{type(failure).__name__}: {failure}"}
     return Solution(
         solver=row.name,
@@ -153,13 +151,6 @@ def solve(
         tol=tol,
         **answer,
     )
-
-
-def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:
-    """Return a function's result, its wall seconds and its CPU seconds."""
-    began, cpu_began = time.perf_counter(), time.process_time()
-    returned = function(*arguments)
-    return returned, time.perf_counter() - began, time.process_time() - cpu_began
 
 
 def _refuse_nan(data: Mapping[str, Any]) -> None:
@@ -257,7 +248,7 @@ def _answer(problem: cp.Problem, data: dict, chain: Any, inverse: Any, raw: Any)
         if point is not None and observer is not None:
             observer(data[cvxpy_settings.PARAM_PROB], point)
         found |= {
-            "primal": _primal(problem),
+            "primal": {name: _dense(variable.value) for name, variable in symbols(problem).items()},
             "dual": _dual(problem),
             # unpack computed it as the objective at the point.
             "objective": np.real(np.asarray(problem.value)).item(),
@@ -273,18 +264,9 @@ def _effort(attributes: Mapping[str, Any], raw: Any) -> dict[str, Any]:
     return {
         "iterations": attributes.get(cvxpy_settings.NUM_ITERS, getattr(info, "iter", None)),
         # Solvers that were built without a clock report 0.
-        "clock_seconds": _clock(attributes.get(cvxpy_settings.SOLVE_TIME)),
+        "clock_seconds": float(attributes.get(cvxpy_settings.SOLVE_TIME) or 0) or None,
         "setup_seconds": setup or None,
     }
-
-
-def _clock(told: Any) -> float | None:
-    """Return the seconds that a solver reports as a float; None if 0 or missing."""
-    return float(told) if told else None
-
-
-def _primal(problem: cp.Problem) -> dict[str, np.ndarray]:
-    return {name: _dense(variable.value) for name, variable in symbols(problem).items()}
 
 
 def _dense(value: Any) -> np.ndarray:

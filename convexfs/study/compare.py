@@ -42,12 +42,7 @@ from convexfs.methods.base.solve_step import VERIFIER
 from convexfs.records import NATIVE, OPTIMAL, Certificate, Solution
 from convexfs.solving.backends import Needs, backend, check_takes, integer_variants, needs_of
 from convexfs.solving.dimacs import measured_errors
-from convexfs.solving.direct import (
-    START_SECONDS,
-    Environment,
-    called_directly,
-    find_environment,
-)
+from convexfs.solving.direct import START_SECONDS, Environment, called_directly, find_environment
 from convexfs.solving.solve import AROUND, solve_tiny_program, warm_starts
 from convexfs.study.means import TICK
 from convexfs.study.plan import ALL, CVXPY, DIRECT, Plan
@@ -205,8 +200,7 @@ def _needs(task: Task) -> tuple[Needs, str]:
     The solvers of one problem come one after the other, so that it is built once for all that
     do not take it.
     """
-    problem = load_problem_file(task.problem_file, task.problem_sha256)
-    built = first_problem(task, problem)
+    built = first_problem(task, load_problem_file(task.problem_file, task.problem_sha256))
     return needs_of(built), built.objective.NAME[:3]
 
 
@@ -214,8 +208,7 @@ def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None
     """Raise SolverUnsuitable if a solver cannot take a problem, or its twin takes it instead."""
     check_takes(backend(solver), needs)
     if solver in variants and not needs.integer:
-        twin = variants[solver]
-        raise SolverUnsuitable(f"without integers {solver} is {twin}, which takes part")
+        raise SolverUnsuitable(f"without integers {solver} is {variants[solver]}, which takes part")
 
 
 @contextmanager

@@ -30,8 +30,7 @@ def compared(solutions: Frame) -> str:
     whole = set(solutions["key"][solutions["label"] == ITERATION])
     local = last["basis"].str.startswith(LOCAL, na=False) | last.index.isin(whole)
     points = last["label"].str.startswith(POINT, na=False)
-    kinds = np.where(points, POINTS, np.where(local, FITS, STEPS))
-    return " and ".join(dict.fromkeys(kinds))
+    return " and ".join(dict.fromkeys(np.where(points, POINTS, np.where(local, FITS, STEPS))))
 
 
 def kept_points(tasks: Frame, solutions: Frame) -> Frame:
@@ -115,8 +114,7 @@ def comparison(points: Frame) -> Frame:
 def _against(mine: Frame, others: Frame) -> dict[str, float]:
     """Count (point, beta) pairs at which a solver's U1 equals, beats or misses the others' best."""
     pair = ["point", "beta"]
-    best = others.groupby(pair)["u1"].min().rename("best")
-    held = mine.merge(best, on=pair, how="left")
+    held = mine.merge(others.groupby(pair)["u1"].min().rename("best"), on=pair, how="left")
     slack = AS_GOOD * held["best"].abs() + ROUNDING
     better, worse = held["u1"] < held["best"] - slack, held["u1"] > held["best"] + slack
     excess = (held["u1"] / held["best"].clip(lower=ROUNDING) - 1.0)[worse]

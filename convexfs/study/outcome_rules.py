@@ -204,8 +204,7 @@ def _of_anyone(frame: Frame, known: Frame) -> Frame:
 
 def unsolved_seconds(frame: Frame) -> Frame:
     """Return the seconds that each row is charged if unsolved: its limit, or the longest time."""
-    longest = frame[["solve_seconds", "wall_seconds"]].max(axis=None)
-    return frame["time_limit"].fillna(longest)
+    return frame["time_limit"].fillna(frame[["solve_seconds", "wall_seconds"]].max(axis=None))
 
 
 def charged_seconds(frame: Frame) -> Frame:

@@ -246,8 +246,7 @@ def _worst(solutions: Frame) -> Frame:
     # The gap of an undecided certificate may belong to other data, unless a formula gives it.
     known = solutions["ok"].notna() | solutions["basis"].str.startswith(FORMULA, na=False)
     solutions = solutions.assign(gap=solutions["gap"].where(known))
-    steps = solutions.groupby("key", sort=False)
-    worst = steps[RESIDUALS].max()
+    worst = solutions.groupby("key", sort=False)[RESIDUALS].max()
     # The store holds an undefined residual as NULL; the verdict tells it from a missing one.
     small = solutions[RESIDUALS].max(axis=1) <= solutions["certificate_tol"]
     undefined = (small & ~solutions["ok"].fillna(True)).groupby(solutions["key"]).any()

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,8 @@ from convexfs.batch.solver_options import solver_fields
 from convexfs.batch.tasks import Task, expand, keyed
 from convexfs.errors import InputError, check_number, check_seed
 from convexfs.records import NATIVE, RAW, TRANSLATED
-
-if TYPE_CHECKING:
-    from convexfs.solving.direct import Environment
+from convexfs.solving.backends import BACKENDS, backend, integer_variants
+from convexfs.solving.direct import SOLVERS, Environment
 
 ALL = "all"
 #: How solvers are called: through cvxpy, or directly; other Python environments go by name.
@@ -88,7 +87,7 @@ class Plan:
     def tasks(
         self,
         problems: Iterable[ProblemFile],
-        environments: Mapping[str, "Environment"] | None = None,
+        environments: Mapping[str, Environment] | None = None,
         **reading: Any,
     ) -> list[Task]:
         """Return the tasks of these problem files in the random order in which they run.
@@ -119,8 +118,6 @@ class Plan:
 
     def _is_asked(self, solver: str, tol: float | None) -> bool:
         """Return whether to run a solver at `tol`; one without tolerances runs once, at None."""
-        from convexfs.solving.backends import BACKENDS
-
         takes_none = solver in BACKENDS and not BACKENDS[solver].tolerances
         return tol is None if takes_none else tol in self.accuracies
 
@@ -139,13 +136,11 @@ class Plan:
             names = ", ".join(sorted(taking_part))
             raise InputError(f"options are given to {absent[0]}, which is none of {names}")
 
-    def _called(self, task: Task, environments: Mapping[str, "Environment"]) -> Iterator[Task]:
+    def _called(self, task: Task, environments: Mapping[str, Environment]) -> Iterator[Task]:
         """Yield the task for each of the plan's interfaces that can call its solver.
 
         Fits are called by cvxpy only.
         """
-        from convexfs.solving.direct import SOLVERS
-
         for name in dict.fromkeys(self.interfaces):
             if name == CVXPY:
                 yield task
@@ -196,8 +191,6 @@ def neighbour(hyper: str, grid: Mapping[str, list[Any]]) -> str:
 
 def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
     """Return solver names as the solver table spells them; "all": native and all installed."""
-    from convexfs.solving.backends import BACKENDS, backend
-
     if isinstance(solvers, str):
         solvers = solvers.split(",")
     if [name.strip().lower() for name in solvers] == [ALL]:
@@ -212,8 +205,6 @@ def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tupl
 
     Whether a changed problem has integers is known only once it is built: there all stay.
     """
-    from convexfs.solving.backends import integer_variants
-
     if problem.build is not None or problem.formulation.integer:
         return tuple(names)
     return tuple(name for name in names if name not in integer_variants())

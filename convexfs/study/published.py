@@ -65,8 +65,7 @@ def beside_published(outcomes: Frame) -> pd.DataFrame:
 
     The columns are :data:`~convexfs.study.columns.PUBLISHED`.
     """
-    told = outcomes[outcomes["published"].notna()]
-    groups: Any = told.groupby(["set", "instance", "published"])
+    groups: Any = outcomes[outcomes["published"].notna()].groupby(["set", "instance", "published"])
     rows = [_row(of, instance, printed, own) for (of, instance, printed), own in groups]
     return pd.DataFrame(rows, columns=names(columns.PUBLISHED))
 

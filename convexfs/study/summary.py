@@ -29,14 +29,7 @@ from convexfs.records import NATIVE, OPTIMAL, SKIPPED, TIMEOUT
 from convexfs.report.columns import Column
 from convexfs.study import columns
 from convexfs.study.columns import names
-from convexfs.study.means import (
-    chosen_shift,
-    interval,
-    logs,
-    seconds,
-    times_best,
-    with_best,
-)
+from convexfs.study.means import chosen_shift, interval, logs, seconds, times_best, with_best
 from convexfs.study.outcome_rules import (
     ANSWERED,
     OUTCOMES,
@@ -264,8 +257,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
     """
     answered = outcomes[np.isfinite(outcomes["error"]) & outcomes["solve_seconds"].notna()]
     groups = answered.groupby(["settings", "problem_class", "instance", "solver"])
-    medians = ["error", "solve_seconds", "compile_seconds", "build_seconds"]
-    table = groups[medians].median()
+    table = groups[["error", "solve_seconds", "compile_seconds", "build_seconds"]].median()
     table.insert(0, "answers", groups.size())
     table.insert(1, "solved", groups["outcome"].agg(lambda told: (told == SOLVED).sum()))
     return table.reset_index()

@@ -1,6 +1,7 @@
 """The contract of problem files: the names they may define, and the checked result."""
 
 import ast
+import hashlib
 import inspect
 import io
 import json
@@ -127,9 +128,17 @@ class Reader:
         self._check_names()
         return {name: self._checked(name) for name in KINDS if name in self.names}
 
-    @property
-    def equation(self) -> str:
-        return (self.names.get("__doc__") or "").strip().partition("\n")[0]
+    def made(self, digest: str, solvers: list[str], **more: Any) -> ProblemFile:
+        """Return the ProblemFile of this text with these solvers and further fields."""
+        return ProblemFile(
+            path=self.path,
+            sha256=digest,
+            code_sha256=hashlib.sha256(self.code.encode()).hexdigest(),
+            equation=(self.names.get("__doc__") or "").strip().partition("\n")[0],
+            solvers=tuple(solvers),
+            text=self.text.decode(errors="replace"),
+            **more,
+        )
 
     def _checked(self, name: str) -> Any:
         kind, expected = KINDS[name]

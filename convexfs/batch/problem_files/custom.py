@@ -47,20 +47,8 @@ class OwnReader(Reader):
         self.check_solvers(solvers)
         if "native" in solvers:
             self.fail("'native' solves problems of methods: leave it out of SOLVERS", "SOLVERS")
-        return ProblemFile(
-            path=self.path,
-            sha256=digest,
-            code_sha256=hashlib.sha256(self.code.encode()).hexdigest(),
-            equation=self.equation,
-            formulation=OWN,
-            data=data,
-            grid=grid,
-            solvers=tuple(solvers),
-            fit=False,
-            text=self.text.decode(errors="replace"),
-            build=build,
-            seed=self._seed(),
-        )
+        held = {"data": data, "grid": grid, "build": build, "seed": self._seed()}
+        return self.made(digest, solvers, formulation=OWN, fit=False, **held)
 
     def _function(self, grid: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
         """Return the function that builds the problem, and GRID, with "problem" if PROBLEMS is."""

@@ -84,20 +84,10 @@ class MethodReader(Reader):
         self._check_grid(grid, build or formulation.build, formulation, bool(fit), part)
         if fit:
             self._check_fit(formulation, grid)
-        return ProblemFile(
-            path=self.path,
-            sha256=digest,
-            code_sha256=hashlib.sha256(self.code.encode()).hexdigest(),
-            equation=self.equation,
-            formulation=formulation,
-            data=tuple(self.data_specs(defined["DATA"])),
-            grid=grid,
-            solvers=tuple(self._solvers(defined.get("SOLVERS", ["auto"]), build, formulation)),
-            fit=fit,
-            text=self.text.decode(errors="replace"),
-            build=build,
-            feasible=feasible,
-        )
+        data = tuple(self.data_specs(defined["DATA"]))
+        solvers = self._solvers(defined.get("SOLVERS", ["auto"]), build, formulation)
+        held = {"data": data, "grid": grid, "fit": fit, "build": build, "feasible": feasible}
+        return self.made(digest, solvers, formulation=formulation, **held)
 
     def _formulation(self, method: str) -> Formulation:
         try:
@@ -134,8 +124,7 @@ class MethodReader(Reader):
         if FEASIBLE not in taken:
             instead = "build" if name == FEASIBLE else "change(problem)"
             self.fail(f"{formulation.name} takes no {name}: define {instead} instead", name)
-        default = taken[FEASIBLE].default
-        return (added if name == CONSTRAINTS else replacing)(default, function)
+        return (added if name == CONSTRAINTS else replacing)(taken[FEASIBLE].default, function)
 
     def _build(self, formulation: Formulation) -> Any:
         """Return the file's ``build``, made from ``change`` if it has that; None if neither."""

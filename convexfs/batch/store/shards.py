@@ -118,8 +118,7 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[st
         yield f"{one['of']} shards and {other['of']}"
     if one["run"] == other["run"]:
         return
-    said = list(_causes(one, other))
-    yield from said or ["other grids, options, repeats or seeds"]
+    yield from [*_causes(one, other)] or ["other grids, options, repeats or seeds"]
 
 
 def _causes(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:

@@ -76,8 +76,7 @@ def _made_by(spec: str) -> Executor:
     home, _, name = spec.partition(":")
     sys.path.insert(0, os.getcwd())
     try:
-        factory = operator.attrgetter(name)(importlib.import_module(home))
-        made = factory()
+        made = operator.attrgetter(name)(importlib.import_module(home))()
     except ModuleNotFoundError as error:
         raise InputError(f"executor {spec}: there is no module {error.name}") from error
     except AttributeError as error:

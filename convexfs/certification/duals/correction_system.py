@@ -12,11 +12,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from convexfs.certification.auxiliary import Budget
-from convexfs.certification.duals.dual_bound import (
-    Lagrangian,
-    column_losses,
-    total,
-)
+from convexfs.certification.duals.dual_bound import Lagrangian, column_losses, total
 from convexfs.certification.program.cones import Block, Equality, Semidefinite
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.implied_bounds import Box
@@ -248,8 +244,7 @@ class CorrectionSystem:
             return 1.0
         entries = int(_counts(self.matrix).max(initial=1))
         error = 2 * (entries + 12) * EPSILON * side * self.cancelled
-        lowest = lowest_eigenvalue(self.normal)
-        sigma = 0.5 * lowest
+        sigma = 0.5 * lowest_eigenvalue(self.normal)
         if not sigma > 2 * (error + 2 * (side + 3) * EPSILON * side):
             return None
         return sigma if is_surely_semidefinite(self.normal, sigma + error) else None

@@ -274,16 +274,20 @@ def highs_model(
     return program
 
 
-def _solver(presolve: bool, seconds: float) -> Any:
+def silent_highs(**options: Any) -> Any:
+    """Return an instance of HiGHS that prints nothing, with these options."""
     highs = highspy.Highs()
-    options = {
-        "output_flag": False, "threads": 1, "presolve": "on" if presolve else "off",
-        "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9,
-        "time_limit": float(max(seconds, 0.01)), "small_matrix_value": 1e-12,
-    }  # fmt: skip
-    for name, value in options.items():
+    for name, value in {"output_flag": False, **options}.items():
         highs.setOptionValue(name, value)
     return highs
+
+
+def _solver(presolve: bool, seconds: float) -> Any:
+    return silent_highs(
+        threads=1, presolve="on" if presolve else "off", primal_feasibility_tolerance=1e-9,
+        dual_feasibility_tolerance=1e-9, time_limit=float(max(seconds, 0.01)),
+        small_matrix_value=1e-12,
+    )  # fmt: skip
 
 
 def _is_exact(above: np.ndarray, below: np.ndarray, quotients: np.ndarray) -> np.ndarray:

@@ -96,6 +96,9 @@ class _Flat:
     size = 1
     curved = False
 
+    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
+        return True  # Multipliers of equalities are free; others have themselves as factors.
+
     def scales(self, sizes: np.ndarray) -> np.ndarray:
         return sizes
 
@@ -121,9 +124,6 @@ class Equality(_Flat):
     def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
         return np.ones(len(values))
 
-    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        return True
-
     def interior(self) -> np.ndarray:
         return np.zeros(1)
 
@@ -148,9 +148,6 @@ class NonNegative(_Flat):
 
     def dual_factors(self, values: np.ndarray, ball: bool) -> np.ndarray:
         return np.maximum(values[:, 0], 0.0)
-
-    def dual_surely_contains(self, values: np.ndarray, factors: np.ndarray, eta: float) -> bool:
-        return True  # The factor is the multiplier itself.
 
     def interior(self) -> np.ndarray:
         return np.ones(1)

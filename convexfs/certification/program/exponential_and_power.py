@@ -236,8 +236,7 @@ class Power:
 
     def scales(self, sizes: np.ndarray) -> np.ndarray:
         """Return the sizes of u as scales, and for z the product of these to the exponents."""
-        product = np.prod(sizes[:, :-1] ** self.exponents, axis=1)
-        return np.column_stack([sizes[:, :-1], product])
+        return np.column_stack([sizes[:, :-1], np.prod(sizes[:, :-1] ** self.exponents, axis=1)])
 
     def interior(self) -> np.ndarray:
         return np.append(np.ones(len(self.exponents)), 0.0)

@@ -90,8 +90,7 @@ def _curvature_units(form: StandardForm) -> np.ndarray:
     rows = np.where(data & (terms > 0), terms, np.inf)
     unknown = ~np.isfinite(_spread(form, rows, np.full(values.size, np.inf), values)[1])
     pattern = form.sizes[~data]
-    linked = pattern.T @ pattern + abs(form.P)
-    count, block = connected_components(linked, directed=False)
+    count, block = connected_components(pattern.T @ pattern + abs(form.P), directed=False)
     priced = np.where(unknown & (form.q != 0), 1.0, np.inf)
     units = _spread(form, np.full(rows.size, np.inf), priced, values)[1]
     units = np.where(unknown & np.isfinite(units), units, 0.0)

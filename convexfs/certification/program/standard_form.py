@@ -153,8 +153,7 @@ class StandardForm:
     @cached_property
     def single_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Indices of the inequalities with one column only, and of those columns."""
-        single = (np.diff(self.A.indptr) == 1) & ~self.equalities & ~self.curved
-        rows = np.flatnonzero(single)
+        rows = np.flatnonzero((np.diff(self.A.indptr) == 1) & ~self.equalities & ~self.curved)
         return rows, self.A.indices[self.A.indptr[rows]]
 
     @cached_property
@@ -264,8 +263,7 @@ class StandardForm:
         """Return, for each row, a bound of the distance of its cone's values from the cone."""
         beyond = np.empty_like(rows)
         for block in self.blocks:
-            distances = block.cone.outside(block.of(rows))
-            beyond[block.rows] = np.repeat(distances, block.cone.size)
+            beyond[block.rows] = np.repeat(block.cone.outside(block.of(rows)), block.cone.size)
         return beyond
 
     def interior(self) -> np.ndarray:
@@ -366,12 +364,12 @@ def _in_order(constraint: Any, triangle: str) -> tuple[list[tuple[Cone, int]], A
         case PSD():
             side = constraint.args[0].shape[-1]
             number = size // side**2
-            return [(Semidefinite(side), number)], sp.block_diag([_triangle_of(side)] * number)
+            return [(Semidefinite(side), number)], sp.block_diag([triangle_of(side)] * number)
         case SvecPSD():
             cone = Semidefinite(constraint._n)
             rows = np.arange(size).reshape(-1, cone.size)
             if triangle == FULL:
-                return [(cone, len(rows))], sp.block_diag([_triangle_of(cone.side)] * len(rows))
+                return [(cone, len(rows))], sp.block_diag([triangle_of(cone.side)] * len(rows))
             return [(cone, len(rows))], _chosen(rows[:, _upper_order(cone.side, triangle)])
     raise InputError(f"constraints of the kind {type(constraint).__name__} are not verified")
 
@@ -396,7 +394,7 @@ def _upper_order(side: int, triangle: str) -> np.ndarray:
     return position[np.tril_indices(side)]
 
 
-def _triangle_of(side: int) -> Any:
+def triangle_of(side: int) -> Any:
     """Return the matrix that maps a full matrix, by columns, to its scaled upper triangle."""
     i, j = np.tril_indices(side)
     entries = np.concatenate([i * side + j, j * side + i])

@@ -104,8 +104,7 @@ class BoundPropagation:
                 if not np.any(new | (after < (1.0 - SHRINKING) * before)):
                     break
         lower = np.where(np.abs(box.lower) > NO_BOUND, -np.inf, box.lower)
-        upper = np.where(np.abs(box.upper) > NO_BOUND, np.inf, box.upper)
-        return Box(lower, upper)
+        return Box(lower, np.where(np.abs(box.upper) > NO_BOUND, np.inf, box.upper))
 
     def _round(self, box: Box) -> Box:
         least, most = self._term_intervals(box)
@@ -272,8 +271,7 @@ def _rows_that_cancel(form: StandardForm) -> np.ndarray:
     counts = np.diff(A.indptr)
     for row in np.flatnonzero((counts > 1) & ~form.curved & ~form.equalities):
         entries = slice(A.indptr[row], A.indptr[row + 1])
-        sizes = np.abs(A.data[entries])
-        key = A.indices[entries].tobytes(), sizes.tobytes()
+        key = A.indices[entries].tobytes(), np.abs(A.data[entries]).tobytes()
         other = known.pop(key, None)
         if other is None:
             known[key] = row

@@ -259,14 +259,16 @@ _TSV: tuple[_Check, _Reader] = (
     partial(check_separated, usual="\t"),
     partial(read_separated, usual="\t"),
 )
-_LIBSVM: tuple[_Check, _Reader] = (memory_estimate.check_libsvm, _read_libsvm)
+_LIBSVM: tuple[_Check, _Reader] = (partial(memory_estimate.check_written, mark=b":"), _read_libsvm)
+#: Peak bytes per cell of an arff file: scipy makes a Python object of each.
+_ARFF_CELL = 100
 _TEXT = {".csv": _CSV, ".tsv": _TSV, ".txt": _TSV}
 #: By suffix: the function that checks the size of a file, and the one that reads it.
 _READERS: dict[str, tuple[_Check, _Reader]] = {
     **{suffix + packed: row for packed in (".gz", ".zst", "") for suffix, row in _TEXT.items()},
     ".xlsx": (memory_estimate.check_workbook, _read_workbook),
     ".parquet": (memory_estimate.check_parquet, _read_parquet),
-    ".arff": (memory_estimate.check_arff, _read_arff),
+    ".arff": (partial(memory_estimate.check_written, mark=b",", cell=_ARFF_CELL), _read_arff),
     ".npz": (memory_estimate.check_npz, _read_npz),
     ".mat": (memory_estimate.check_mat, lambda path, reading: read_mat(path, reading.limit)),
     ".h5ad": (memory_estimate.check_hdf5, anndata_plink.read_h5ad),

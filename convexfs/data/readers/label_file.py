@@ -119,11 +119,7 @@ def in_order(n_samples: int, reading: Reading, name: str) -> Joined:
 
 
 def target_column(
-    columns: list[str],
-    target: str | None,
-    name: str,
-    hint: str = "",
-    likely: Sequence[str] = (),
+    columns: list[str], target: str | None, name: str, hint: str = "", likely: Sequence[str] = ()
 ) -> str:
     """Return the name of the target column: the requested or the only usual one; else raise.
 

@@ -7,7 +7,7 @@ of its file, and only until it is too much.
 import gzip
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -19,8 +19,6 @@ from convexfs.errors import InputError
 
 #: Measured peak bytes of reading a table: per cell, per column and per byte of text.
 _CELL, _COLUMN, _TEXT = 32, 1000, 2
-#: Peak bytes per cell of an arff file: scipy makes a Python object of each.
-_ARFF_CELL = 100
 _NUMBER = 8
 _BLOCK = 2**22
 _MAT_HEADER = 128
@@ -63,16 +61,6 @@ def check_separated(path: Path, limit: ReadLimit, separator: bytes) -> None:
             in_header = len(line) == len(header)
         needed = _TEXT * size + _CELL * (rows + 1) * columns + _COLUMN * columns
         limit.check(needed, f"{path.name}, of {columns} columns and over {rows} rows,")
-
-
-def check_arff(path: Path, limit: ReadLimit) -> None:
-    """Raise if an arff file exceeds the memory limit, by its text and number of commas."""
-    _check_written(path, limit, b",", _ARFF_CELL)
-
-
-def check_libsvm(path: Path, limit: ReadLimit) -> None:
-    """Raise if a libsvm file exceeds the memory limit as a sparse matrix, by its colons."""
-    _check_written(path, limit, b":", _CELL)
 
 
 def check_npz(path: Path, limit: ReadLimit, held: BinaryIO | None = None) -> None:
@@ -126,7 +114,8 @@ def check_hdf5(path: Path, limit: ReadLimit) -> None:
     limit.check(needed, path.name)
 
 
-def _check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int) -> None:
+def check_written(path: Path, limit: ReadLimit, mark: bytes, cell: int = _CELL) -> None:
+    """Raise if a text file exceeds the memory limit: a cell per `mark` and line, and its text."""
     size = cells = 0
     for block in _unpacked(path):
         size += len(block)
@@ -149,11 +138,9 @@ def _count(block: bytes, mark: bytes) -> int:
 
 def _npy_bytes(file: Any) -> int:
     """Read a .npy header; return the array's bytes after conversion to numbers of 8 bytes."""
-    version = np.lib.format.read_magic(file)
-    readers: dict[tuple[int, int], Callable[..., Any]] = {
-        (1, 0): np.lib.format.read_array_header_1_0
-    }
-    read = readers.get(version, np.lib.format.read_array_header_2_0)
+    npy = np.lib.format
+    is_first = npy.read_magic(file) == (1, 0)
+    read = npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0
     shape, _, dtype = read(file)
     return prod(shape) * (max(dtype.itemsize, _NUMBER) if dtype.kind in "biuf" else dtype.itemsize)
 

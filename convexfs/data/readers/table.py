@@ -110,7 +110,7 @@ def _no_decimals(frame: Any) -> Any:
 
 def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
     """Return the id column: the requested one, or one that is clearly an id; None if none is."""
-    others = {reading.target, *_listed(reading.drop), *reading.aside}
+    others = {reading.target, *reading.drop, *reading.aside}
     columns = [column for column in frame.columns if column not in others]
     if reading.id is not None:
         _known(reading.id, list(frame.columns), name)
@@ -179,7 +179,3 @@ def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple
     found = join_labels(frame[own], own, reading, name, list(frame.columns))
     frame = frame[found.known].drop(columns=found.target, errors="ignore")
     return frame.assign(**found.aside, **{found.target: found.labels}), found.target
-
-
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)

@@ -244,9 +244,12 @@ class Method:
         at_home = (replace(row, home=self.home) for row in self.formulations)
         object.__setattr__(self, "formulations", tuple(at_home))
 
-    def formulation(self, name: str) -> Formulation:
-        """Return the method's formulation of this name."""
-        return next(row for row in self.formulations if row.name == name)
+    def formulation(self, name: str, solving: Solving | None = None) -> Formulation:
+        """Return the method's formulation of this name; raise if `solving` cannot solve it."""
+        found = next(row for row in self.formulations if row.name == name)
+        if solving is not None:
+            check_solver(found, solving)
+        return found
 
     def estimator(self, name: str) -> type[Any]:
         """Return the estimator class of a name on the command line."""

@@ -8,13 +8,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from convexfs.errors import (
-    ConvexfsError,
-    ConvexfsWarning,
-    InputError,
-    did_you_mean,
-    warn,
-)
+from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, did_you_mean, warn
 from convexfs.methods.base.change import PROBLEM, called, is_change, printed_problem
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Formulation, Solving, runs_natively
 from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, Solution

@@ -17,13 +17,7 @@ from convexfs.methods.base.fixed_point import (
     relief_weights,
     starting_points,
 )
-from convexfs.methods.base.formulation import (
-    DEFAULT_SOLVING,
-    Solving,
-    Step,
-    check_solver,
-    parameters,
-)
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
 from convexfs.methods.relief.fit import margin_of
@@ -125,8 +119,7 @@ def irelief(
         How much samples count.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("irelief")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("irelief", solving)
     _check(settings, X.shape[1])
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
     X = of_classes(X, codes)

@@ -56,9 +56,7 @@ def soft_margin(
     signed = _trusted(d, codes, sigma, counted)
     # Pairs (n, i) and (i, n) have the same difference, so visit each pair once.
     upper = np.triu(signed + signed.T, 1)
-    if sparse:
-        return X.scores(upper, map)
-    return margin_vector(X, all_pairs(upper), map=map)
+    return X.scores(upper, map) if sparse else margin_vector(X, all_pairs(upper), map=map)
 
 
 def _trusted(

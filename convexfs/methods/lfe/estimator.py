@@ -208,11 +208,7 @@ def choose_components(
 
 
 def knn_mistakes(
-    known: np.ndarray,
-    codes: np.ndarray,
-    new: np.ndarray,
-    truth: np.ndarray,
-    tried: Sequence[int],
+    known: np.ndarray, codes: np.ndarray, new: np.ndarray, truth: np.ndarray, tried: Sequence[int]
 ) -> np.ndarray:
     """Return counts of wrong KNN predictions from the first t columns, per t (row) and K (column).
 

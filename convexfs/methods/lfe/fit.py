@@ -14,7 +14,6 @@ from convexfs.methods.base.formulation import (
     Formulation,
     Solving,
     Step,
-    check_solver,
     parameters,
 )
 from convexfs.methods.base.solve_step import require_answer, solve_step
@@ -124,9 +123,7 @@ def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
     numbers.check_share(settings.lam)
     if settings.form == "closed" and settings.lam != 0:
         raise InputError("lam is a penalty of form='trace' or 'row-sparse': choose one, or lam=0")
-    formulation = METHOD.formulation(FORMS[settings.form])
-    check_solver(formulation, solving)
-    return formulation
+    return METHOD.formulation(FORMS[settings.form], solving)
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
@@ -187,7 +184,7 @@ def _result(
     if not len(beta):
         warn(
             "no direction has a positive margin, so the metric is 0: hits are as far as misses; "
-            "check the labels, scale the features, use more neighbours or a smaller lam",
+            "check the labels, scale the features, use more neighbours or a smaller lam"
         )
     if basis is not None:
         directions = basis @ directions

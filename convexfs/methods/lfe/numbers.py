@@ -16,12 +16,7 @@ _ROUNDING = 1e-15
 
 
 def lfe(
-    X: np.ndarray,
-    codes: np.ndarray,
-    *,
-    n_neighbors: int,
-    miss: str,
-    map: Callable[..., Any] = map,
+    X: np.ndarray, codes: np.ndarray, *, n_neighbors: int, miss: str, map: Callable[..., Any] = map
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Return the data of eq. 8: the matrix Sigma over all features."""
     neighbors = signed_neighbors(X, codes, n_neighbors, "sqeuclidean", miss, map)
@@ -77,8 +72,7 @@ def signed_laplacian(neighbors: SignedNeighbors) -> sparse.csr_array:
     n = len(neighbors.index)
     row, group, rank = np.nonzero(neighbors.coefficient)
     index = neighbors.index[row, group, rank]
-    weight = neighbors.coefficient[row, group, rank]
-    C = sparse.csr_array((weight, (row, index)), shape=(n, n))
+    C = sparse.csr_array((neighbors.coefficient[row, group, rank], (row, index)), shape=(n, n))
     both = C + C.T
     return sparse.csr_array(sparse.diags_array(both.sum(axis=1)) - both)
 

@@ -19,13 +19,7 @@ from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.selector import WeightSelector
 from convexfs.estimators.validation import Accepts, refuse_unknown
 from convexfs.methods.base.formulation import learned, parameters
-from convexfs.methods.llfs.fit import (
-    PointWork,
-    last_pass,
-    llfs,
-    point_work,
-    warn_contradictions,
-)
+from convexfs.methods.llfs.fit import PointWork, last_pass, llfs, point_work, warn_contradictions
 from convexfs.methods.llfs.from_run import stored_model
 from convexfs.methods.llfs.hyperspheres import Hyperspheres
 from convexfs.methods.llfs.numbers import checked_max_features
@@ -211,11 +205,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     @classmethod
     def from_run(
-        cls,
-        run_dir: str | Path,
-        data: Any = None,
-        solver: str | None = None,
-        **hyper: Any,
+        cls, run_dir: str | Path, data: Any = None, solver: str | None = None, **hyper: Any
     ) -> Self:
         """Load the model whose points a batch or a fit stored in a folder.
 

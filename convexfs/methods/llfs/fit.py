@@ -328,7 +328,7 @@ def summarise(points: list[PointResult], support: np.ndarray, work: PointWork) -
     if solution.failure:
         warn(
             f"{solution.failure}: {settings.solving.solver} gave no point; give more time, or "
-            "name another solver",
+            "name another solver"
         )
     return LlfsResult(points, support, work.columns, solution, certificate, work)
 

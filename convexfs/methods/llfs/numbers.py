@@ -193,8 +193,7 @@ def lfs(
     check_choice("earlier", earlier, EARLIER)
     alpha = checked_max_features(max_features, X.shape[1])
     supports = None if earlier == "none" else np.ones(X.shape, dtype=bool)
-    values = lfs_values(X, codes, point, supports, width)
-    return values, {"beta": beta, "max_features": alpha}
+    return lfs_values(X, codes, point, supports, width), {"beta": beta, "max_features": alpha}
 
 
 @_at_local_optimum
@@ -216,8 +215,7 @@ def llfs_ratio(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
 def llfs_exact(values: dict[str, Any], f: np.ndarray) -> dict[str, Any]:
     """Return the data of the mixed-integer program with one cut, which gives a lower bound."""
     a_same = values.pop("a_same")
-    order = np.argsort(-f, kind="stable")
-    cut = polymatroid_cut(a_same, order, values["s"], values["lam"])
+    cut = polymatroid_cut(a_same, np.argsort(-f, kind="stable"), values["s"], values["lam"])
     return values | {"cuts": cut[None, :]}
 
 

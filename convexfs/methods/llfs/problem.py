@@ -44,12 +44,7 @@ from convexfs.methods.llfs.problem_steps import (
     llfs_step,
     plain,
 )
-from convexfs.methods.llfs.utility import (
-    tangent,
-    tangents_of_mean,
-    utility,
-    utility_slope,
-)
+from convexfs.methods.llfs.utility import tangent, tangents_of_mean, utility, utility_slope
 
 #: Rounding error by which a set of features may violate a constraint.
 ALLOWED_SLACK = 1e-9
@@ -93,8 +88,7 @@ def change_constraints(change: Any) -> Feasible:
 
 def changes_step(change: Any, n_features: int, max_features: int) -> bool:
     """Return whether a change affects more than constraints on f; warn about other variables."""
-    f = cp.Variable(n_features, name="f")
-    rows = changed_rows(change, f, max_features)
+    rows = changed_rows(change, cp.Variable(n_features, name="f"), max_features)
     if rows.own:
         warn(
             f"{called(change)} has {len(rows.own)} constraints with variables other than f: they "

@@ -100,8 +100,7 @@ def path_solver(
     )
     limit = settings.solving.time_limit
     deadline = np.inf if limit is None else time.monotonic() + limit
-    plain = settings.linear or settings.form == "exact"
-    form = "compactness" if plain else settings.form
+    form = "compactness" if settings.linear or settings.form == "exact" else settings.form
     singles = None
     if settings.allows is not None:
         singles = settings.allows(np.eye(point.n_features, dtype=bool))

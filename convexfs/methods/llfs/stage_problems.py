@@ -239,8 +239,7 @@ class TraceStep:
             if name in numbers:
                 numbers[name] = float(numbers[name])
         allowed = feasible if self.changed is None else checked_constraints(self.changed)
-        build = PROGRAMS[self.step.kind]
-        return build(**numbers, max_features=self.max_features, feasible=allowed)
+        return PROGRAMS[self.step.kind](**numbers, max_features=self.max_features, feasible=allowed)
 
     @property
     def objective(self) -> float:

@@ -409,5 +409,4 @@ def pruned(X: np.ndarray, codes: np.ndarray, prune_to: int | None) -> np.ndarray
     check_number("prune_to", prune_to, 1, X.shape[1], whole=True)
     from convexfs.methods.logo.fit import logo
 
-    weights = logo(X, codes).weights
-    return np.sort(np.argsort(-weights, kind="stable")[:prune_to])
+    return np.sort(np.argsort(-logo(X, codes).weights, kind="stable")[:prune_to])

@@ -14,7 +14,6 @@ from convexfs.methods.base.formulation import (
     Formulation,
     Solving,
     Step,
-    check_solver,
     parameters,
     runs_natively,
     taken_by,
@@ -113,16 +112,14 @@ def lmba(
     u = np.zeros(X.shape[1])
     u[columns] = u_varying
     solution = replace(solution, primal={**solution.primal, formulation.symbol: u})
-    weights = np.where(constant_columns(X), 0.0, np.sqrt(u))
-    return LmbaResult(weights, loss, solution, certificate)
+    return LmbaResult(np.where(constant_columns(X), 0.0, np.sqrt(u)), loss, solution, certificate)
 
 
 def _checked_formulation(settings: Settings, solving: Solving) -> Formulation:
     """Return the formulation of ``settings.form``; raise for incompatible settings."""
     form = settings.form
     check_choice("form", form, FORMS)
-    formulation = METHOD.formulation(FORMS[form])
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation(FORMS[form], solving)
     check_number("n_epochs", settings.n_epochs, 1, whole=True)
     check_number("step", settings.step, 0, open_ends=True)
     check_number("decay", settings.decay, 0)

@@ -53,15 +53,11 @@ class Answer:
 
     def with_point(self, u: np.ndarray, value: float) -> "Answer":
         """Return an answer with the better of these weights and its own."""
-        if value >= self.value:
-            return self
-        return replace(self, u=u, value=value)
+        return self if value >= self.value else replace(self, u=u, value=value)
 
     def with_shares(self, share: np.ndarray, bound: float) -> "Answer":
         """Return an answer with the better of the bound of these shares and its own."""
-        if bound <= self.bound:
-            return self
-        return replace(self, share=share, bound=bound)
+        return self if bound <= self.bound else replace(self, share=share, bound=bound)
 
 
 @dataclass
@@ -128,8 +124,7 @@ class InteriorPoint:
             share, rest = width / slack, width / loss
         v = program.linear + program.share_sums(share)
         lower, upper, level = self._first_multipliers(v, u, width)
-        room = program.upper - u
-        self.point = _Point(u, room, loss, slack, share, rest, lower, upper, level)
+        self.point = _Point(u, program.upper - u, loss, slack, share, rest, lower, upper, level)
         self.answer = Answer(u, np.inf, -np.inf, share, 0)
 
     def run(self, tol: float, max_steps: int) -> Answer:
@@ -188,8 +183,7 @@ class InteriorPoint:
         hinges = np.flatnonzero((at.slack < unit * at.share) & (at.loss < unit * at.rest))
         share = np.where(at.share > at.rest, 1.0, 0.0)
         share[hinges] = at.share[hinges]
-        trust = np.minimum(at.share, at.rest)[hinges]
-        return Face(u, used & below, hinges, share, trust)
+        return Face(u, used & below, hinges, share, np.minimum(at.share, at.rest)[hinges])
 
     def _feasible(self, u: np.ndarray) -> np.ndarray:
         if self.program.total is None:

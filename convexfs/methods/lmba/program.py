@@ -18,12 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from convexfs.neighbors.triplets import (
-    join_triplets,
-    list_triplets,
-    pair_distances,
-    pair_sums,
-)
+from convexfs.neighbors.triplets import join_triplets, list_triplets, pair_distances, pair_sums
 
 #: Entries of the block of differences that a curvature is summed over at a time.
 _BLOCK = 2**22
@@ -72,8 +67,7 @@ class Program:
         fixed[hinges] = 0.0
         linear = self.linear + self.share_sums(fixed)
         constant = self.constant + self.c * self._margins(fixed)
-        triplets = self.triplets.only(hinges)
-        return replace(self, triplets=triplets, linear=linear, constant=constant)
+        return replace(self, triplets=self.triplets.only(hinges), linear=linear, constant=constant)
 
     def hinges(self, u: np.ndarray) -> np.ndarray:
         """Return the hinge h of every triplet."""
@@ -129,8 +123,7 @@ class Program:
             weighted = self.rows[used] * np.sqrt(weights[used])[:, None]
             return weighted.T @ weighted
         t, X = self.triplets, self.X
-        by_impostor = t.impostor_weights(weights)
-        H = _sum_over_pairs(X, by_impostor)
+        H = _sum_over_pairs(X, t.impostor_weights(weights))
         goals = (X[t.goals[:, 0]] - X[t.goals[:, 1]]) ** 2
         per_goal = np.bincount(t.goal, weights, len(goals))
         H += goals.T @ (per_goal[:, None] * goals)

@@ -13,7 +13,6 @@ from convexfs.methods.base.formulation import (
     DEFAULT_SOLVING,
     Solving,
     Step,
-    check_solver,
     parameters,
     runs_natively,
 )
@@ -100,14 +99,9 @@ def lmnn(
         How the problems are solved.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("lmnn")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("lmnn", solving)
     values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)
-    pairs = numbers.target_pairs(values["targets"])
-    loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
-    listed = loss > -np.inf
-    if solving.build is None:
-        listed &= _largest(loss, _AT_FIRST)
+    pairs, listed = _first_triplets(X, codes, values, solving)
     # A changed problem may refer to single features, so it gets the original ones. It gets all
     # triplets at once: only for the printed problem is it known which have zero loss.
     frame = np.eye(X.shape[1]) if solving.build is not None else _frame(X, pairs)
@@ -143,18 +137,22 @@ def step(
     triplets: np.ndarray | None = None,
 ) -> Step:
     """Return the convex problem (Step) over `triplets`, by default nearest (all if changed)."""
-    formulation = METHOD.formulation("lmnn")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("lmnn", solving)
     values, hyper = numbers.targets_and_penalty(X, codes, settings.c, settings.n_neighbors)
     if triplets is None:
-        pairs = numbers.target_pairs(values["targets"])
-        loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
-        nearest = loss > -np.inf
-        if solving.build is None:
-            nearest &= _largest(loss, _AT_FIRST)
-        triplets = numbers.triplets(pairs, nearest)
+        triplets = numbers.triplets(*_first_triplets(X, codes, values, solving))
     numbers.check_size(len(triplets), X.shape[1])
     return Step(formulation, values | {"triplets": triplets}, hyper)
+
+
+def _first_triplets(
+    X: np.ndarray, codes: np.ndarray, values: Mapping[str, Any], solving: Solving
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return target pairs, and a mask of their nearest impostors; all for a changed problem."""
+    pairs = numbers.target_pairs(values["targets"])
+    loss = _losses(X, codes, pairs, np.eye(X.shape[1]))
+    listed = loss > -np.inf
+    return pairs, listed & _largest(loss, _AT_FIRST) if solving.build is None else listed
 
 
 def slacks(values: Mapping[str, Any], M: np.ndarray) -> np.ndarray:

@@ -26,8 +26,7 @@ def targets_and_penalty(
     """Return the samples with the indices of their target neighbours, and the penalty c."""
     check_number("c", c, 0, open_ends=True)
     X = np.asarray(X, dtype=np.float64)
-    targets = target_neighbors(X, codes, n_neighbors).index
-    return {"X": X, "targets": targets}, {"c": float(c)}
+    return {"X": X, "targets": target_neighbors(X, codes, n_neighbors).index}, {"c": float(c)}
 
 
 def target_pairs(targets: np.ndarray) -> np.ndarray:

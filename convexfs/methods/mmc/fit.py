@@ -5,13 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.methods.base.formulation import (
-    DEFAULT_SOLVING,
-    Solving,
-    Step,
-    check_solver,
-    parameters,
-)
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.mmc import METHOD, numbers
 from convexfs.records import Certificate, Solution
@@ -72,16 +66,14 @@ def mmc(
     V = eigh(W)[1][:, len(W) - q :]
     # All directions in the span of W weigh the same; use the eigenvectors of Sb - Sw.
     eigenvalues, turn = eigh(V.T @ (values["Sb"] - values["Sw"]) @ V)
-    rising = max(int((eigenvalues > 0).sum()), 1)
-    leading = slice(rising if wanted is None else wanted)
+    leading = slice(max(int((eigenvalues > 0).sum()), 1) if wanted is None else wanted)
     components, eigenvalues = (V @ turn).T[::-1][leading], eigenvalues[::-1][leading]
     return MmcResult(components, eigenvalues, solution, certificate)
 
 
 def step(X: np.ndarray, codes: np.ndarray, settings: Settings, solving: Solving) -> Step:
     """Return MMC's convex problem (Step); by default q is classes minus 1, at most all features."""
-    formulation = METHOD.formulation("mmc")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("mmc", solving)
     wanted = settings.n_components
     q = int(min(codes.max(), X.shape[1])) if wanted is None else wanted
     return Step(formulation, *numbers.mmc(X, codes, q=q))

@@ -13,5 +13,4 @@ def mmc(
     shares = np.bincount(codes) / len(codes)
     means = np.array([X[codes == c].mean(axis=0) for c in range(len(shares))])
     between, within = means - X.mean(axis=0), X - means[codes]
-    Sb = (shares * between.T) @ between
-    return {"Sb": Sb, "Sw": within.T @ within / len(X)}, {"q": q}
+    return {"Sb": (shares * between.T) @ between, "Sw": within.T @ within / len(X)}, {"q": q}

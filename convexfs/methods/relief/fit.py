@@ -9,14 +9,7 @@ import numpy as np
 
 from convexfs.errors import InputError, check_number, warn
 from convexfs.methods.base.change import takes
-from convexfs.methods.base.formulation import (
-    DEFAULT_SOLVING,
-    Solving,
-    Step,
-    check_solver,
-    parameters,
-    taken_by,
-)
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters, taken_by
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.relief import METHOD, numbers
 from convexfs.neighbors.sample_weight import SampleWeights
@@ -97,8 +90,7 @@ def relief(
         Ranges of the features, if they are known.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("relief")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("relief", solving)
     build = solving.build
     check_number("l1, a share of the largest margin,", settings.l1, 0, 1)
     if settings.l1 and build is not None and not takes(build, "lam"):
@@ -122,7 +114,7 @@ def relief(
     if not np.any(values["z"] > hyper["lam"]):
         warn(
             "no feature has a positive margin, so all weights are 0: hits are as far as misses; "
-            "check the labels, scale the features, or use more neighbours",
+            "check the labels, scale the features, or use more neighbours"
         )
     return ReliefResult(whole, values["z"], solution, certificate, tuple(rounds))
 
@@ -150,5 +142,4 @@ def _check_back_selection(settings: Settings, n_features: int) -> None:
 
 def margin_of(X: Any, codes: np.ndarray) -> np.ndarray:
     """Return the margin vector z of the original RELIEF, with one neighbour."""
-    chosen = taken_by(numbers.relief, Settings(n_neighbors=1))
-    return numbers.relief(X, codes, **chosen)[0]["z"]
+    return numbers.relief(X, codes, **taken_by(numbers.relief, Settings(n_neighbors=1)))[0]["z"]

@@ -51,8 +51,7 @@ def relief(
         neighbors = signed_neighbors(X, codes, n_neighbors, metric, miss, map)
     else:
         check_neighbors(len(X), n_neighbors, metric, miss)
-        distances = sample_distances(X, metric, map)
-        neighbors = _weighted(distances, codes, weights, n_neighbors, miss)
+        neighbors = _weighted(sample_distances(X, metric, map), codes, weights, n_neighbors, miss)
     _warn_of_small_classes(codes, n_neighbors)
     if online:
         neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
@@ -165,7 +164,7 @@ def _warn_of_small_classes(codes: np.ndarray, n_neighbors: float | str) -> None:
     if fewest < n_neighbors:
         warn(
             f"n_neighbors={n_neighbors}, but a class has only {fewest} other members: "
-            "those there are count for it",
+            "those there are count for it"
         )
 
 

@@ -7,14 +7,7 @@ import numpy as np
 
 from convexfs.errors import InputError, warn
 from convexfs.methods.base.change import takes
-from convexfs.methods.base.formulation import (
-    DEFAULT_SOLVING,
-    Solving,
-    Step,
-    check_solver,
-    parameters,
-    taken_by,
-)
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters, taken_by
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.relief.fit import ReliefResult
 from convexfs.methods.relief_regression import METHOD, numbers
@@ -69,7 +62,7 @@ def relief_regression(
     if not np.any(values["z"] > hyper["lam"]):
         warn(
             "no feature has a positive margin, so all weights are 0: samples of like targets are "
-            "as far apart as others; check the target, scale the features, or use more neighbours",
+            "as far apart as others; check the target, scale the features, or use more neighbours"
         )
     return ReliefResult(weights, values["z"], solution, certificate)
 
@@ -84,8 +77,7 @@ def step(
 ) -> Step:
     """Return RReliefF's convex problem (Step) of these samples; the soft one if sigma is set."""
     soft = settings.sigma is not None
-    formulation = METHOD.formulation("rrelief-soft" if soft else "rrelief")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("rrelief-soft" if soft else "rrelief", solving)
     make = numbers.rrelief_soft if soft else numbers.rrelief
     values, hyper = make(X, y, **taken_by(make, settings), map=map)
     return Step(formulation, values, hyper)

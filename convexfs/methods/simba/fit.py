@@ -93,7 +93,7 @@ def simba(
     if not weights.any():
         warn(
             "every start ends with all weights 0: hits are as far as misses in every feature; "
-            "check the labels, scale the features, or use more starts",
+            "check the labels, scale the features, or use more starts"
         )
     solution = Solution(
         status="local",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexfs.errors import check_number
-from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, check_solver, parameters
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, parameters
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.stability import METHOD
 from convexfs.methods.stability.numbers import last_mode, stability_unimodal, tail_problem
@@ -66,8 +66,7 @@ def largest_tail(
 
     Laws of so small a mean have their mode at ``2 n_pairs eta`` or below, most often at 0.
     """
-    formulation = METHOD.formulation("stability-unimodal")
-    check_solver(formulation, solving)
+    formulation = METHOD.formulation("stability-unimodal", solving)
     best, proofs = None, []
     for mode in range(last_mode(n_pairs, eta) + 1):
         values, hyper = tail_problem(n_pairs, threshold, eta, mode)

@@ -18,11 +18,7 @@ from convexfs.methods.base.solve_step import no_optimum, stated
 from convexfs.methods.llfs import METHOD
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, BackendPath, PathSolver
 from convexfs.methods.llfs.backend.separation import Unsolved
-from convexfs.methods.llfs.backend.subproblems import (
-    INFEASIBLE,
-    NO_OPTIMUM,
-    checked_constraints,
-)
+from convexfs.methods.llfs.backend.subproblems import INFEASIBLE, NO_OPTIMUM, checked_constraints
 from convexfs.methods.llfs.numbers import polymatroid_cut
 
 #: Formulations that are stated again for each subproblem.
@@ -163,8 +159,7 @@ class StatedPrograms:
         """Return f and objective of a subproblem, or None; raise if a step has no optimum."""
         from convexfs.solving.solve import solve
 
-        problem = self._stated(name, **values)
-        solution = solve(problem, self.solver, self.tol, None, self.options)
+        solution = solve(self._stated(name, **values), self.solver, self.tol, None, self.options)
         self.programs += 1
         if solution.primal and np.isfinite(solution.primal["f"]).all():
             assert solution.objective is not None

@@ -121,9 +121,7 @@ class PointUtilities:
         total = float(f.sum())
         if total > self.max_features:
             return f * (self.max_features / total)
-        if total < 1.0:
-            return f + (1.0 - total) * (1.0 - f) / (len(f) - total)
-        return f
+        return f + (1.0 - total) * (1.0 - f) / (len(f) - total) if total < 1.0 else f
 
     def snapped(self, f: np.ndarray, near: float = SNAP) -> np.ndarray:
         """Snap entries near 0 or 1, and a sum near 1 or alpha; only clip if constraints changed."""
@@ -177,8 +175,7 @@ class PointUtilities:
     def by_exchanges(self, f: np.ndarray, eps: float, cost: np.ndarray) -> np.ndarray | None:
         """Return f with U2 raised to eps by at most four exchanges of two features, or None."""
         for _ in range(MOST_EXCHANGES):
-            rise = self._slopes(self.a_other, f)[1]
-            pair = self._cheapest_exchange(f, rise, cost)
+            pair = self._cheapest_exchange(f, self._slopes(self.a_other, f)[1], cost)
             if pair is None:
                 return None
             up, down = pair

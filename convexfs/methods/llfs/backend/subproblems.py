@@ -177,8 +177,7 @@ def _compiled(
     """Return a compiled subproblem, cached per process; it holds no data of points."""
     from convexfs.solving.parametrized import CompiledProblem
 
-    problem = _stated(kind, (n_tangents, n_features), max_features, changed)
-    return CompiledProblem(problem, solver)
+    return CompiledProblem(_stated(kind, (n_tangents, n_features), max_features, changed), solver)
 
 
 @lru_cache(maxsize=64)

@@ -173,7 +173,9 @@ def certified_fixed_point(
                     left = max_iter - len(history.rows) - 1
                     w = approach(locality, objective, locality.take(index), w, history, left)
             continue
-        if history.over:
+        # Float64 begins with all features if they are few, so that float32 need not look at them.
+        few = locality.X.shape[1] <= MOST_CANDIDATES
+        if history.over or (few and locality.dtype is not float):
             return FixedPoint(weights, before, end, _UNASKED, swings)
         audit = audit_all(locality, objective, end.answer, index)
         if not len(audit.violated) or not more:

@@ -78,8 +78,9 @@ def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
     class_names : sequence of str
         Names that do not occur in ``codes`` are ignored.
     """
-    require_two_classes(codes, class_names)
     counts = np.bincount(codes, minlength=len(class_names))
+    if np.count_nonzero(counts) < 2:
+        require_two_classes(codes, class_names)
     single = [class_names[code] for code in np.flatnonzero(counts == 1).tolist()]
     if single:
         warn(

@@ -140,7 +140,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
             "watch": watch,
             "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
             "spread": self._training.spread,
-            "permuted": partial(permuted_labels, seed=self._null_seed(), **self._units()),
+            "permuted": partial(permuted_labels, **self._permutations()),
         }
         taken = argument_names(method)
         more = {name: value for name, value in offered.items() if name in taken}
@@ -180,13 +180,10 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         check_number("verbose", self.verbose, 0)
         self._seed()
 
-    def _units(self) -> dict[str, Any]:
-        """Return the groups and blocks that `fit` was given, as keyword arguments."""
-        return {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
-
-    def _null_seed(self) -> int:
-        """Return the seed of permutations; without `random_state` all fits share one seed."""
-        return 0 if self.random_state is None else self._seed()
+    def _permutations(self) -> dict[str, Any]:
+        """Return seed, groups and blocks of permutations; by default all fits share one seed."""
+        units = {name: getattr(self, f"_{name}", None) for name in ("groups", "blocks")}
+        return {"seed": 0 if self.random_state is None else self._seed(), **units}
 
     def _seed(self) -> int:
         try:

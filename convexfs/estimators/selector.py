@@ -194,11 +194,12 @@ class WeightSelector(SelectorMixin, MethodEstimator):
             )
         self._held = None
         if wanted == "auto" or (wanted is None and not self._sparse):
-            check_units(codes, **self._units())
+            check_units(codes, getattr(self, "_groups", None), getattr(self, "_blocks", None))
             weights = getattr(self, "_sample_weight", None)
             in_memory = getattr(X, "in_memory", None)
             samples = X if in_memory is None else in_memory
-            self._held = Held(samples, codes, self._null_seed(), weights, **self._units())
+            permutations = self._permutations()
+            self._held = Held(samples, codes, sample_weight=weights, **permutations)
 
     def _samples(self) -> Held:
         if self._held is None:

@@ -193,7 +193,7 @@ def validate_queries(X: Any, accepts: Accepts, estimator: Any) -> Any:
 
 def _as_arrays(X: Any, labels: Any, accepts: Accepts, estimator: Any) -> tuple[Any, Any]:
     """Convert X and labels to arrays, as scikit-learn does; record number and names of features."""
-    if _are_ready(X, labels) and accepts.dtype is np.float64:
+    if _are_ready(X, labels):
         _record_nameless(estimator, X.shape[1])
         return X, labels
     try:

@@ -49,7 +49,7 @@ class LogoFitted(WeightSelector):
         self._known, self._codes = as_samples(X[:, self._used]), codes
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
-        permuted = partial(permuted_labels, seed=self._null_seed(), **self._units())
+        permuted = partial(permuted_labels, **self._permutations())
         # Models pickled by earlier versions lack the iterate; use a weight vector near it.
         at = getattr(self, "iterate_", getattr(self, "weights_", None))
         known = {"at": at, "lam": getattr(self, "lam_", None)}

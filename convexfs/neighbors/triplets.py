@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convexfs.errors import check_number
 from convexfs.neighbors.hits_misses import signed_neighbors
 
 
@@ -30,6 +31,8 @@ class Targets:
 
 def target_neighbors(X: np.ndarray, codes: np.ndarray, n_neighbors: int) -> Targets:
     """Return each sample's nearest hits in Euclidean distance (-1 pads), and its margin theta."""
+    # RELIEF's other values, fractions and radii, have no single nearest miss.
+    check_number("n_neighbors", n_neighbors, 1, whole=True)
     nearest = signed_neighbors(X, codes, n_neighbors, "sqeuclidean").index
     hit, miss = nearest[:, 0, 0], nearest[:, 1, 0]
     rows = np.arange(len(X))

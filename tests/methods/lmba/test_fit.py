@@ -127,6 +127,8 @@ def test_what_must_not_matter(seed):
         ({"form": "simpleks"}, "auto", "did you mean simplex"),
         ({"form": "gradient"}, "HIGHS", "form='gradient' is the paper's own descent"),
         ({"n_neighbors": 0}, "auto", "n_neighbors must be an integer of at least 1"),
+        ({"n_neighbors": 0.25}, "auto", "n_neighbors must be an integer of at least 1"),
+        ({"n_neighbors": "surf"}, "auto", "n_neighbors must be an integer of at least 1"),
     ],
 )
 def test_bad_settings_are_refused(options, solver, message):

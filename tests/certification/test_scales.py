@@ -105,6 +105,13 @@ def test_units_come_from_data_and_reach_rows_without_any():
     assert sorted(units.rows) == pytest.approx([1e3, 1e6])
 
 
+def test_lenient_units_take_tiny_data_for_rounding_errors():
+    form = StandardForm.of(minimum(X + Y, X <= 1, Y >= 1e-17))
+    strict, lenient = (units_at(form, np.zeros(2), lenient=lenient) for lenient in (False, True))
+    assert sorted(strict.columns) == pytest.approx([1e-17, 1.0])
+    assert sorted(lenient.columns) == pytest.approx([1.0, 1.0])
+
+
 def test_neither_a_penalty_nor_a_rounding_error_sets_the_unit_of_the_objective():
     assert unit_of_objective(StandardForm.of(minimum(1e9 * T - X, X <= 1, T >= -1))) == 1.0
     M = cp.Variable((2, 2), name="M", symmetric=True)

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convexfs import certify, solve
+from convexfs.certification.auxiliary import Budget
 from convexfs.certification.duals.dual_bound import lagrangian
 from convexfs.certification.duals.dual_correction import with_cone_cuts
 from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.optimality import OptimalityProof
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.certification.rigorous.elimination import without_defined_columns
 from convexfs.certification.rigorous.implied_bounds import implied_box
@@ -161,3 +163,16 @@ def test_rows_that_replace_curved_cones_hold_at_all_points_of_the_box():
                 errors += 1
         assert room >= 0
     assert errors > 0
+
+
+@pytest.mark.parametrize("curved", [False, True])
+@pytest.mark.parametrize("off", [0.0, 0.1])
+def test_only_points_that_cost_less_than_the_claim_refute_it(curved, off):
+    x = cp.Variable(2, name="x")
+    cost = cp.sum_squares(x) if curved else cp.sum(x)
+    form, claim = StandardForm.of(minimum(cost, x >= 1)), np.full(2, 1.0 + off)
+    value = float(2 * claim[0] ** 2 if curved else 2 * claim[0])
+    proof = OptimalityProof(form, claim, np.ones(2, dtype=bool), value, 1e-6, Budget())
+    proof.run(())
+    assert proof.proven == (off == 0)
+    assert bool(proof.better) == (off > 0)

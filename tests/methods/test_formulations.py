@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -40,7 +42,9 @@ def test_gap_and_violation_tell_the_optimum_from_a_moved_point(row, data):
     if row.native is None:
         pytest.skip("no native solver")
     values, hyper = row.numbers(data.X, data.y)
+    began = time.perf_counter()
     solution = row.native(**values, **hyper)
+    assert 0 < solution.solve_seconds <= time.perf_counter() - began
     scale = 1 + abs(solution.objective)
     assert abs(row.gap(values, hyper, solution.primal)) <= 1e-7 * scale
     assert row.violation(values, hyper, solution.primal) <= 1e-9

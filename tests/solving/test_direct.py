@@ -104,8 +104,14 @@ def test_a_direct_call_finds_what_cvxpy_finds(stated, solver):
 def test_a_direct_call_denies_what_cvxpy_denies(stated, solver):
     problem = stated()
     usual = solve(problem, solver)
+    multipliers = [rows.dual_value for rows in problem.constraints]
     with called_directly():
         assert solve(problem, solver).status == usual.status
+    # Multipliers that prove infeasibility reach the stated problem's constraints.
+    for rows, expected in zip(problem.constraints, multipliers, strict=True):
+        assert (rows.dual_value is None) == (expected is None)
+        if expected is not None:
+            np.testing.assert_allclose(rows.dual_value, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_every_solver_of_the_list_is_in_the_solver_table():

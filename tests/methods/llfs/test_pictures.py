@@ -36,6 +36,9 @@ def test_shares_are_percentages_by_group(fitted):
     drawn = axes.lines[1].get_ydata()
     np.testing.assert_allclose(np.nan_to_num(drawn), expected)
     assert not (drawn == 0).any()
+    sizes = [line.get_markersize() for line in axes.lines]
+    assert sizes == sorted(set(sizes))  # equal shares stay visible
+    assert sizes[0] > 0
 
 
 def test_histograms_count_all_samples_but_the_centre(fitted):

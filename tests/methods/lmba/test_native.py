@@ -8,7 +8,7 @@ from convexfs import FORMULATIONS, load
 from convexfs.methods.base.solve_step import solve_step
 from convexfs.methods.lmba import program as programs
 from convexfs.methods.lmba import working_set
-from convexfs.methods.lmba.interior_point import _factor, minimise
+from convexfs.methods.lmba.interior_point import InteriorPoint, _factor, minimise
 from convexfs.methods.lmba.native import (
     _shares_at,
     least_useful_c,
@@ -185,8 +185,17 @@ def test_working_sets_find_what_the_whole_program_does(form, monkeypatch):
     monkeypatch.setattr(working_set, "FEW", 8)
     monkeypatch.setattr(working_set, "FEW_TRIPLETS", 40)
     monkeypatch.setattr(working_set, "_UNDECIDED", 0.0)
+    sizes = []
+
+    def recorded(restricted: programs.Program) -> InteriorPoint:
+        sizes.append(len(restricted.triplets.goal))
+        return InteriorPoint(restricted)
+
+    monkeypatch.setattr(working_set, "InteriorPoint", recorded)
     small = minimise_by_working_sets(program, 1e-10, 2000)
     assert small.gap <= 1e-10
+    # Hinges of which the sign is known from the start never enter.
+    assert max(sizes) < 0.8 * len(program.triplets.goal)
     assert small.value == pytest.approx(whole.value, rel=1e-9)
     assert program.bound(small.share) == pytest.approx(small.bound, rel=1e-12)
     assert abs(FORMS[form][1](values, hyper, {"u": small.u})) <= 1e-9 * small.value

@@ -71,6 +71,13 @@ def some_points(count=2):
             yield local_values(data.X, data.y, i, alpha), alpha
 
 
+def test_steps_of_the_right_curvature_take_few_programs():
+    values, alpha = next(some_points())
+    chosen = replace(settings(solver="CLARABEL"), max_features=alpha)
+    # It takes 61 programs with the curvature of both utilities, and 190 with that of one.
+    assert backend_path(values, chosen).iterations.sum() <= 110
+
+
 @pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("form", ["compactness", "bisection"])
 @pytest.mark.parametrize("solver", SOLVERS)

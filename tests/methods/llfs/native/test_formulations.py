@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from convexfs import solve
+from convexfs.errors import InputError
 from convexfs.methods import FORMULATIONS
 from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.formulations import (
@@ -253,6 +254,13 @@ def test_priced_minimum_is_the_optimum_of_the_linear_program(seed, alpha, ties):
     assert c @ found.f == pytest.approx(best.fun, abs=1e-7)
     assert d @ found.f >= level - 1e-9
     assert dual_value(c, d, level, alpha, found.mu) == pytest.approx(found.bound, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["llfs-separation", "llfs-compactness", "llfs-linear"])
+@pytest.mark.parametrize("point", [-1, 12, 13])
+def test_a_point_must_be_one_of_the_samples(name, point):
+    with pytest.raises(InputError, match=f"at least 0 and at most 11, not {point}"):
+        FORMULATIONS[name].numbers(*sample(3, n=12), point=point)
 
 
 def native_step(beta, step):

@@ -204,7 +204,7 @@ def test_a_figure_is_saved_as_svg(page, name):
 
 
 def extreme_figures():
-    """Figures of values that almost overflow or almost agree, and of names that are hard to draw."""
+    """Figures of values that almost overflow or almost agree, and of names hard to draw."""
     values = pd.DataFrame({
         "close": [1.0, 1 + 2.3e-16, 1.0, 1 + 4.5e-16], "large": [-1.7e308, 1.7e308, 1e300, 0.0],
         "tiny": [5e-324, 1e-320, 1e-300, 1.0], "far": [1e16, 1e16 + 2, 1e16 + 4, 1e16],

@@ -179,6 +179,20 @@ def test_a_drag_magnifies_and_a_double_click_goes_back(page):
     assert ticks(page, "steps", "x") == before
 
 
+def test_zoom_ends_before_numbers_are_equal(page):
+    drawing = page.locator("#bands svg")
+    drawing.scroll_into_view_if_needed()
+    for _ in range(25):
+        box = known(drawing.bounding_box())
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 90)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 2 + 30, box["y"] + 120, steps=2)
+        page.mouse.up()
+    assert len(ticks(page, "bands", "y")) >= 2
+    drawing.dblclick(position={"x": 200, "y": 100})
+    assert page.trouble == []
+
+
 def test_a_hostile_name_is_text(page):
     assert page.locator("#ranked .ytick text").first.text_content().startswith("<img src=x")
 
@@ -221,7 +235,8 @@ def extreme_figures():
     )
     return [
         *points,
-        Figure("close-bands", "B", "bands", values, "close", "far", "", "", low="far", high="far"),
+        Figure("close-bands", "B", "bands", values, "far", "infinite", "", "", low="far",
+               high="large"),
         Figure("infinite", "I", "strips", values, "name", "infinite", "", "", series="name",
                panel="control", hover="name"),
         Figure("turned", "T", "heat", cells, "x", "y", "", "", value="z"),

@@ -179,6 +179,20 @@ def test_a_drag_magnifies_and_a_double_click_goes_back(page):
     assert ticks(page, "steps", "x") == before
 
 
+def test_zoom_ends_before_numbers_are_equal(page):
+    drawing = page.locator("#bands svg")
+    drawing.scroll_into_view_if_needed()
+    for _ in range(25):
+        box = known(drawing.bounding_box())
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 90)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 2 + 30, box["y"] + 120, steps=2)
+        page.mouse.up()
+    assert len(ticks(page, "bands", "y")) >= 2
+    drawing.dblclick(position={"x": 200, "y": 100})
+    assert page.trouble == []
+
+
 def test_a_hostile_name_is_text(page):
     assert page.locator("#ranked .ytick text").first.text_content().startswith("<img src=x")
 
@@ -201,6 +215,57 @@ def test_a_figure_is_saved_as_svg(page, name):
     assert "var(" not in text
     assert "color-mix" not in text
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def extreme_figures():
+    """Figures of values that almost overflow or almost agree, and of names hard to draw."""
+    values = pd.DataFrame({
+        "close": [1.0, 1 + 2.3e-16, 1.0, 1 + 4.5e-16], "large": [-1.7e308, 1.7e308, 1e300, 0.0],
+        "tiny": [5e-324, 1e-320, 1e-300, 1.0], "far": [1e16, 1e16 + 2, 1e16 + 4, 1e16],
+        "name": [f"{k} class of a long name" for k in range(4)], "control": ["a\x01b\x1b"] * 4,
+        "infinite": [np.inf, -np.inf, 1.0, 2.0],
+    })  # fmt: skip
+    points = [
+        Figure(f"{x}-{log}", x, "points", values, x, x, "", "", log_x=log, log_y=log)
+        for x in ("close", "large", "tiny")
+        for log in (False, True)
+    ]
+    cells = pd.DataFrame(
+        [(f"{k} class of a long name", "a\x01b\x1b", k) for k in range(40)], columns=["x", "y", "z"]
+    )
+    return [
+        *points,
+        Figure("close-bands", "B", "bands", values, "far", "infinite", "", "", low="far",
+               high="large"),
+        Figure("infinite", "I", "strips", values, "name", "infinite", "", "", series="name",
+               panel="control", hover="name"),
+        Figure("turned", "T", "heat", cells, "x", "y", "", "", value="z"),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def extreme(browser, tmp_path_factory):
+    path = tmp_path_factory.mktemp("extremes") / "page.html"
+    sections = [known(drawn(figure)) for figure in extreme_figures()]
+    path.write_text(page_html("extremes", sections, SOLVERS, "0", "now"))
+    return visit(browser, path)
+
+
+@pytest.mark.parametrize("figure", extreme_figures(), ids=lambda figure: figure.name)
+def test_extreme_values_and_names_are_drawn_inside_the_figure(extreme, figure):
+    drawing = extreme.locator(f"#{figure.name} svg")
+    outside = """svg => [...svg.querySelectorAll('text')].filter(text => {
+        const [own, all] = [text.getBoundingClientRect(), svg.getBoundingClientRect()];
+        return own.left < all.left - 1 || own.right > all.right + 1;
+    }).map(text => text.textContent)"""
+    assert drawing.evaluate(outside) == []
+    text = drawing.evaluate("svg => svg.outerHTML")
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    with extreme.expect_download() as caught:
+        extreme.locator(f"#{figure.name}").get_by_role("button", name="SVG").click()
+    ElementTree.fromstring(Path(caught.value.path()).read_text())
+    assert extreme.trouble == []
 
 
 def test_a_figure_is_saved_as_png(page):

@@ -4,9 +4,12 @@ const FONT_SIZE = 12;
 const FONT = getComputedStyle(document.body).fontFamily;
 const CANVAS = document.createElement("canvas").getContext("2d");
 
+/** Replace the characters that XML forbids, and line breaks. */
+const allowed = (text) => text.replace(/[\u0000-\u001f\ufffe\uffff]/g, "\ufffd");
+
 function textWidth(text, size = FONT_SIZE) {
   CANVAS.font = `${size}px ${FONT}`;
-  return CANVAS.measureText(text).width;
+  return CANVAS.measureText(allowed(text)).width;
 }
 
 /** Return the text, shortened with an ellipsis to at most `width` pixels. */
@@ -24,7 +27,11 @@ const narrow = () => window.innerWidth < 700;
 
 /** Return the transformation of a linear or logarithmic axis, and its inverse. */
 const transformOf = (log) => (log ? [Math.log10, (own) => 10 ** own] : [(own) => own, (own) => own]);
-const drawable = (value, log) => value !== null && Number.isFinite(value) && (!log || value > 0);
+/** Differences of larger numbers overflow; smaller positive ones have no logarithmic margin. */
+const [LARGEST, SMALLEST] = [1e307, 1e-307];
+const drawable = (value, log) => value !== null && Math.abs(value) <= LARGEST && (!log || value >= SMALLEST);
+/** Return whether a range is too narrow for doubles to have ticks within it. */
+const tooNarrow = (low, high) => high - low <= Math.max(SMALLEST, 1e-12 * Math.max(Math.abs(low), Math.abs(high)));
 
 /** Return the range of an axis that shows these values, with a margin on both sides. */
 function ends(values, { log = false, zero = false, room = 0.05 } = {}) {
@@ -36,8 +43,8 @@ function ends(values, { log = false, zero = false, room = 0.05 } = {}) {
     high = Math.max(high, forth(value));
   }
   if (low > high) [low, high] = [0, 1];
-  if (low === high) {
-    const half = log ? 0.5 : Math.abs(low) / 2 || 1;
+  if (tooNarrow(back(low), back(high))) {
+    const half = !log && Math.abs(low) > SMALLEST ? Math.abs(low) / 2 : 1 / (1 + log);
     [low, high] = [low - half, high + half];
   }
   const more = room * (high - low);

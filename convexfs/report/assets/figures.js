@@ -135,13 +135,14 @@ function bandChart(figure, rows, hidden) {
     const points = shown.map(({ rows: own }) => pixels(figure, own, across, up));
     shown.forEach(({ rows: own, look }, k) => {
       if (own.length < 2) return;
-      const side = (name) => picked(table, name, own).map((value, j) => [points[k][j][0], up(value)]);
+      const side = (name) => picked(table, name, own).map((value, j) => [points[k][j][0], drawable(value) ? up(value) : NaN]);
       const around = path([...side(figure.high), ...side(figure.low).toReversed()]);
       layer.append(shape("path", { class: "band", d: `${around}Z`, fill: look.colour, "fill-opacity": 0.2 }));
     });
     shown.forEach(({ name, look }, k) => {
       layer.append(stroke(look, path(points[k])));
       for (const [left, top, valueX, valueY] of points[k]) {
+        if (!Number.isFinite(left + top)) continue;
         layer.append(marker(look, left, top, points[k].length > 1 ? 3 : 6.5));
         target({ x: left, y: top, text: tooltip(figure, [name], valueX, valueY) });
       }

@@ -5,7 +5,7 @@ const jitter = (number) => ((number * 0.6180339887) % 1) - 0.5;
 
 /** Return quartiles, and the ends of whiskers: the furthest values within 1.5 quartile distances. */
 function quartiles(values) {
-  const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
+  const sorted = values.filter((value) => drawable(value)).sort((a, b) => a - b);
   if (!sorted.length) return null;
   const quantile = (share) => {
     const [place, low] = [share * (sorted.length - 1), Math.floor(share * (sorted.length - 1))];
@@ -46,7 +46,7 @@ function stripPanel(figure, rows, series, panel) {
       const own = figure.series ? rows.filter((row) => String(at(columnOf(table, figure.series), row)) === name) : rows;
       const [values, hover] = [picked(table, figure.y, own), picked(table, figure.hover, own)];
       values.forEach((value, j) => {
-        if (value === null) return;
+        if (!drawable(value)) return;
         const along = figure.series ? across(k) + 1.2 * half * jitter(j) : across(at(columnOf(table, figure.x), own[j]));
         layer.append(marker(look, along, up(value), 2, 0.55));
         const shown = names ? names[Math.round(value)] : digits(value);

@@ -19,9 +19,8 @@ function shape(tag, attributes = {}, ...children) {
 
 /** Return a text element at (x, y), rotated by `turn` degrees; replace characters XML forbids. */
 function label(text, x, y, { anchor = "middle", size = FONT_SIZE, colour = QUIET, turn = 0 } = {}) {
-  const allowed = String(text).replace(/[\u0000-\u001f\ufffe\uffff]/g, "\ufffd");
   const place = { x, y, dy: "0.35em", "text-anchor": anchor, "font-size": size, fill: colour };
-  return shape("text", turn ? { ...place, transform: `rotate(${turn} ${x} ${y})` } : place, allowed);
+  return shape("text", turn ? { ...place, transform: `rotate(${turn} ${x} ${y})` } : place, allowed(String(text)));
 }
 
 /** Return a CSS colour as rgb(...) in the present theme, with custom properties resolved. */
@@ -71,7 +70,8 @@ class Plot {
     const { panels, height, columns = 1 } = chart;
     const gap = columns > 1 ? 14 : 0;
     const right = chart.bar && !barBelow(chart) ? 76 : 12;
-    const left = Math.max(...panels.map((panel) => this.leftOf(panel, height)));
+    let left = Math.max(...panels.map((panel) => this.leftOf(panel, height)));
+    if (columns === 1) left += overLeft(panels[0].x, left, this.width - right);
     const wide = (this.width - right - gap * (columns - 1)) / columns - left;
     let top = 8;
     for (let first = 0; first < panels.length; first += columns) {
@@ -254,7 +254,8 @@ class Plot {
         this.drag = null;
         frame.remove();
         if (right - left < 8 || bottom - top < 8) return;
-        chart.zoom({ x: { low: across.value(left), high: across.value(right) }, y: { low: up.value(bottom), high: up.value(top) } });
+        const zoomed = { x: { low: across.value(left), high: across.value(right) }, y: { low: up.value(bottom), high: up.value(top) } };
+        if (!Object.values(zoomed).some(({ low, high }) => tooNarrow(low, high))) chart.zoom(zoomed);
       },
     };
   }
@@ -295,7 +296,7 @@ class Plot {
     copy.prepend(shape("rect", { width: this.width, height: this.height, fill: "var(--card)" }));
     copy.setAttribute("width", this.width);
     copy.setAttribute("height", this.height);
-    const own = new XMLSerializer().serializeToString(copy);
+    const own = allowed(new XMLSerializer().serializeToString(copy));
     return own.replace(/"(var\([^"]*\)|color-mix\([^"]*\))"/g, (_, colour) => `"${resolved(colour)}"`);
   }
 
@@ -316,6 +317,13 @@ class Plot {
 
 /** Return whether the colour bar lies below the heat map: on phones, and if there are few rows. */
 const barBelow = (chart) => narrow() || chart.height < 130;
+
+/** Return by how many pixels the rotated labels of an x axis would leave the drawing at the left. */
+function overLeft(axis, left, right) {
+  const at = scale(axis, left, right);
+  const { ticks, turned } = ticksAcross(axis, at);
+  return turned ? Math.max(0, ...ticks.map(({ value, text }) => 0.71 * (textWidth(text) + 8) - at(value))) : 0;
+}
 
 const line = (x1, y1, x2, y2, stroke = "var(--line)") => shape("line", { x1, y1, x2, y2, stroke });
 const tick = (which, text) => shape("g", { class: `${which}tick` }, text);

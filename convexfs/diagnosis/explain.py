@@ -20,6 +20,7 @@ from convexfs.diagnosis.ownership import OwnedProgram
 from convexfs.diagnosis.stages import stages_of
 from convexfs.errors import InputError, check_number
 from convexfs.records import ERROR, OPTIMAL, UNBOUNDED, UNDECIDED, Certificate, Solution
+from convexfs.solving.backends import backend
 from convexfs.solving.solve import solve
 
 #: Default limit on the CPU seconds of an explanation.
@@ -67,6 +68,8 @@ def explain(
     'raise the upper limit of budget from 10 to 12'
     """
     check_number("seconds", seconds, 0, open_ends=True)
+    if solver != "auto":
+        backend(solver)  # Raises if it is unknown or not installed.
     problem = _problem(problem)
     budget = Budget.of(seconds)
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):

@@ -115,6 +115,14 @@ def test_bad_input_ends_with_one_line(tmp_path, run, name, text, words):
     assert len(err.splitlines()) == 1
 
 
+def test_an_unknown_solver_is_refused_before_any_work(tmp_path, run):
+    file = written(tmp_path, "diet.py", DIET)
+    code, out, err = run("explain", file, "--solver", "CLARABLE")
+    assert (code, out) == (2, "")
+    assert "did you mean CLARABEL" in err
+    assert len(err.splitlines()) == 1
+
+
 def test_a_missing_folder_of_the_page_is_said_before_any_work(tmp_path, run):
     file = written(tmp_path, "diet.py", DIET)
     code, _, err = run("explain", file, "--html", tmp_path / "nowhere" / "page.html")

@@ -253,10 +253,12 @@ def weigh_near(dist, radii, codes, weights):
     n = len(dist)
     out = np.empty((n, n))
     for row in range(n):
-        line, radius, weight = dist[row], radii[row], weights[row]
+        line, radius, weight, near = dist[row], radii[row], weights[row], out[row]
         for i in range(n):
-            out[row, i] = weight[codes[i]] if line[i] < radius else 0.0
-        out[row, row] = 0.0
+            # Read first: reading only what is near would need a branch, which is far slower.
+            value = weight[codes[i]]
+            near[i] = value if line[i] < radius else 0.0
+        near[row] = 0.0
     return out
 
 

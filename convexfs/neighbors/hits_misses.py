@@ -25,8 +25,8 @@ METRICS = ("manhattan", "sqeuclidean")
 MISS_RULES = ("nearest", "prior", "uniform")
 #: Values of `n_neighbors` that mean all samples within a radius.
 RADII = ("surf", "multisurf")
-#: Rows of distances that are processed together, so that they stay in cache.
-_CACHED_ROWS = 32
+#: Distances that are processed together, in whole rows, so that they stay in cache.
+_CACHED = 2**15
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,8 @@ class _Near:
         n = len(distances)
         if radius == "surf":
             return cls(distances, np.full(n, distances.sum() / n**2))
-        rows = range(0, n, _CACHED_ROWS)
-        parts = [_own_radii(distances[start : start + _CACHED_ROWS], start) for start in rows]
+        size = max(_CACHED // n, 32)
+        parts = [_own_radii(distances[k : k + size], k) for k in range(0, n, size)]
         return cls(distances, np.concatenate(parts))
 
     def signed(self, codes: np.ndarray, miss: str) -> SignedNeighbors:

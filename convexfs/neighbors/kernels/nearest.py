@@ -255,7 +255,7 @@ def weigh_near(dist, radii, codes, weights):
     for row in range(n):
         line, radius, weight, near = dist[row], radii[row], weights[row], out[row]
         for i in range(n):
-            # Read first: reading only what is near would need a branch, which is far slower.
+            # Read the weight of every sample: to read only some would need a branch, which is slow.
             value = weight[codes[i]]
             near[i] = value if line[i] < radius else 0.0
         near[row] = 0.0

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 #: Okabe and Ito's colours, distinguishable with any colour vision; shades of blue for bar parts.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#7f7f7f"]
@@ -40,7 +41,7 @@ class Figure:
     name: str
     title: str
     kind: str
-    frame: Any
+    frame: pd.DataFrame
     x: str
     y: str
     x_label: str
@@ -74,11 +75,11 @@ class Figure:
             return solvers
         return self.frame[self.series].drop_duplicates().tolist()
 
-    def ordered(self, solvers: list[str]) -> Any:
+    def ordered(self, solvers: list[str]) -> pd.DataFrame:
         """Return the table's columns that are drawn, rows sorted by the given order of solvers."""
         drawn = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
         drawn += [self.low, self.high, self.group]
-        frame = self.frame[list(dict.fromkeys(name for name in drawn if name))]
+        frame: Any = self.frame[list(dict.fromkeys(name for name in drawn if name))]
         for name in ("other", "solver"):
             if name in frame:
                 frame = frame.sort_values(

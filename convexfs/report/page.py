@@ -12,7 +12,8 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
+
+import pandas as pd
 
 from convexfs.errors import InputError, writing
 from convexfs.report.figure import COLOURS, SHADES, Figure
@@ -39,7 +40,7 @@ def _numbers(sections: Iterable[Section], solvers: list[str]) -> str:
     return json.dumps(numbers, separators=(",", ":"), allow_nan=False)
 
 
-def drawn_table(figure: Figure, solvers: list[str]) -> Any:
+def drawn_table(figure: Figure, solvers: list[str]) -> pd.DataFrame:
     """Return a figure's table, with four digits of the numbers along logarithmic axes.
 
     A drawing shows no more of them; along other axes numbers may differ in later digits.

@@ -24,7 +24,7 @@ class Table:
     """
 
     title: str
-    frame: Any
+    frame: pd.DataFrame
     columns: Collection[Column] = ()
     aside: Collection[str] = ()
 

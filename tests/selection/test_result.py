@@ -140,7 +140,7 @@ def test_names_that_only_differ_in_their_ends_stay_apart(tmp_path):
     long = [f"{'a' * 60}{j}" for j in range(8)]
     found = convexfs.select(dataset(40, 8, names=long, told=8), "relief", top=8)
     figure = known(heat_figure(found))
-    assert figure.frame["feature"].nunique() == 8
+    assert len(set(figure.frame["feature"])) == 8
 
 
 def test_the_page_has_all_digits_of_the_ranking(found):

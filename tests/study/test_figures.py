@@ -36,7 +36,8 @@ def test_time_split_adds_up_to_the_wall_time(run):
     frame = outcomes(run)
     figure = figures.time_split(frame)
     assert figure is not None
-    drawn = figure.frame[figure.frame["problem"] == "plain"].groupby("solver")["seconds"].sum()
+    parts: Any = figure.frame
+    drawn = parts[parts["problem"] == "plain"].groupby("solver")["seconds"].sum()
     solved = frame[frame["outcome"] == "solved"]
     expected: Any = solved.groupby("solver")["wall_seconds"].mean()
     assert np.allclose(drawn, expected[drawn.index])

@@ -114,7 +114,9 @@ def _assigns_problem(path: Path) -> bool:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror})") from None
     except (SyntaxError, ValueError) as error:
-        raise ProblemFileError(f"{path}, line {getattr(error, 'lineno', 1)}: {error}") from None
+        raise ProblemFileError(
+            f"{path}, line {getattr(error, 'lineno', 1)}: {getattr(error, 'msg', error)}"
+        ) from None
     targets = [
         target
         for node in tree.body

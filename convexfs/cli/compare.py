@@ -62,9 +62,9 @@ def compare(arguments: argparse.Namespace) -> int:
         return nothing_to_do(console, arguments.out)
     from convexfs.cli.compare_outputs import print_comparison
 
-    shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
+    shown, code = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
     note_partial_evidence(shown, arguments.shard)
-    return 0
+    return code
 
 
 def _compare(arguments: argparse.Namespace, watch: Callable[["Progress"], None]) -> "Progress":
@@ -154,9 +154,9 @@ def _repeat(console: Console, arguments: argparse.Namespace) -> int:
         limits["environments"] = find_environments(_environments(arguments.environments))
         done = rerun.repeat(contents, arguments.out, watch=watch, **limits)
     keys = frozenset(key for progress in done for key in progress.keys)
-    shown = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
+    shown, code = print_comparison(arguments.out, keys, arguments.shift, arguments.verbose)
     _print_differences(shown, contents, arguments.out, keys, arguments.verbose)
-    return 0
+    return code
 
 
 def _print_differences(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from convexfs.batch.store.store import RESULTS, Store
 from convexfs.cli.console import Console
-from convexfs.records import SKIPPED, TIMEOUT
+from convexfs.records import ERROR, SKIPPED, TIMEOUT
 from convexfs.report.columns import Column, On
 from convexfs.study import columns, llfs_points, summary, time_to_accuracy
 from convexfs.study.means import chosen_shift
@@ -36,10 +36,11 @@ BRIEF = {
 
 def print_comparison(
     folder: Path, keys: frozenset[str], shift: float | None, verbose: bool
-) -> Console:
-    """Print how the tasks `keys` of a folder ended; return the console for further output.
+) -> tuple[Console, int]:
+    """Print how the tasks `keys` of a folder ended; return the console and the exit code.
 
-    The console is returned so that the caller can print more.
+    The console is returned so that the caller can print more. The exit code is 1 if no solver
+    could be run on one of the problems, else 0.
     """
     console = Console(width=WIDE if verbose else NARROW)
     found: Frame = outcomes(folder, keys)
@@ -50,6 +51,8 @@ def print_comparison(
     console.print(Text(headline(rows), style="bold"))
     if absent := absent_line(rows):
         console.print(absent)
+    if failed := error_line(rows):
+        console.print(Text(failed, style="bold red"))
     for line in certificate_warnings(rows):
         console.print(Text(line, style="bold red"))
     by_point = llfs_points.kept_points(tasks, own)
@@ -70,7 +73,7 @@ def print_comparison(
         highlight=False,
         soft_wrap=True,
     )
-    return console
+    return console, int(bool(failed))
 
 
 def headline(rows: Frame) -> str:
@@ -95,6 +98,22 @@ def absent_line(rows: Frame) -> str:
         return ""
     why = str(rows.loc[rows["solver"] == absent[0], "failure"].iloc[0]).partition(":")[0]
     return f"Not tried: {', '.join(absent)} ({why})."
+
+
+def error_line(rows: Frame) -> str:
+    """Return a sentence that names problems on which every solver ended in an error, and why.
+
+    Such a problem could not be built, or all solvers crashed on it. It counts as failed for each
+    of them.
+    """
+    tried: Frame = rows[rows["outcome"] != SKIPPED]
+    is_error: Frame = tried["status"].eq(ERROR).groupby(tried["instance"]).all()
+    names = list(is_error.index[is_error])
+    if not names:
+        return ""
+    why = tried.loc[tried["instance"] == names[0], "failure"].iloc[0]
+    more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+    return f"Failed with every solver: {names[0]}{more} ({why})."
 
 
 def published_line(rows: Frame) -> str:

@@ -25,15 +25,21 @@ def explain(arguments: argparse.Namespace) -> int:
     """Explain why a problem is infeasible, unbounded or not convex, or which constraints bind."""
     if arguments.source.is_dir():
         return _run_folder(arguments)
-    if arguments.html is not None and not arguments.html.parent.is_dir():
-        raise InputError(f"there is no folder {arguments.html.parent}")
+    if arguments.html is not None:
+        if not arguments.html.parent.is_dir():
+            raise InputError(f"there is no folder {arguments.html.parent}")
+        from convexfs.report.page import check_page  # Imports pandas.
+
+        check_page(arguments.html)
     from convexfs.diagnosis.explain import explain as explained
     from convexfs.diagnosis.stages import stages_text
 
     name, problem, sources = _problem(arguments.source, arguments.data)
     found = explained(problem, solver=arguments.solver, seconds=arguments.seconds, sources=sources)
     if arguments.html is not None:
-        arguments.html.write_text(found.to_html(), encoding="utf-8")
+        from convexfs.report.page import write_page
+
+        write_page(found.to_html(), arguments.html)
     if arguments.json:
         write(json.dumps({"problem": name, **found.to_dict()}, indent=1))
     elif arguments.latex:

@@ -265,3 +265,18 @@ def test_solvers_that_take_no_problem_are_named(run, tmp_path):
     words = ["--solvers", "CLARABEL,HIGHS", "--tol", "1e-6", "--no-default", "--repeats", "1"]
     _, out, _ = run("compare", str(file), *words, "--out", str(tmp_path / "run"))
     assert "Not tried: HIGHS (HIGHS cannot take SOC in this problem (SOC))." in out
+
+
+def test_a_problem_that_cannot_be_built_is_named_and_a_reason_to_fail(run, tmp_path):
+    file = tmp_path / "sizes.py"
+    file.write_text(
+        "import cvxpy as cp\n\nGRID = {'n': [2, 3]}\n\n\ndef problem(n):\n"
+        "    x = cp.Variable(n, name='x')\n    assert n < 3, 'too large'\n"
+        "    return cp.Problem(cp.Minimize(cp.sum_squares(x - 1)))\n"
+    )
+    words = ["--solvers", "CLARABEL,SCS", "--tol", "1e-6", "--no-default", "--repeats", "1"]
+    code, out, _ = run("compare", str(file), *words, "--out", str(tmp_path / "run"))
+    assert code == 1
+    flat = " ".join(out.split())
+    assert "4 tasks: 2 solved, 2 failed. Failed with every solver: sizes n=3 (InputError: " in flat
+    assert "too large" in flat

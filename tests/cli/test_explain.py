@@ -123,11 +123,20 @@ def test_an_unknown_solver_is_refused_before_any_work(tmp_path, run):
     assert len(err.splitlines()) == 1
 
 
-def test_a_missing_folder_of_the_page_is_said_before_any_work(tmp_path, run):
+@pytest.mark.parametrize(
+    "page, said", [("nowhere/page.html", "there is no folder"), ("page.txt", "ends in .html")]
+)
+def test_an_unusable_file_for_the_page_is_refused_before_any_work(tmp_path, run, page, said):
     file = written(tmp_path, "diet.py", DIET)
-    code, _, err = run("explain", file, "--html", tmp_path / "nowhere" / "page.html")
-    assert code == 2
-    assert "there is no folder" in err
+    code, out, err = run("explain", file, "--html", tmp_path / page)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_syntax_error_is_named_once_with_its_line(tmp_path, run):
+    file = written(tmp_path, "diet.py", "import cvxpy as cp\nproblem = (\n")
+    _, _, err = run("explain", file)
+    assert err.strip() == f"convexfs: error: {file}, line 2: '(' was never closed"
 
 
 def test_what_is_not_decided_has_its_own_exit_code(tmp_path, run):

@@ -94,7 +94,7 @@ class Reader:
         try:
             tree = ast.parse(text, str(path))
         except (SyntaxError, ValueError) as error:
-            self.fail(str(error), getattr(error, "lineno", None) or 1)
+            self.fail(getattr(error, "msg", str(error)), getattr(error, "lineno", None) or 1)
         self.lines = dict(name for node in tree.body for name in _bound(node))
         self.code = _code(tree)
         self.names = self._run(compile(tree, str(path), "exec"))

@@ -211,7 +211,7 @@ def select_markers(
     method: str,
     settings: Mapping[str, Any],
     data: Dataset,
-    judge: SelectionRule,
+    rule: SelectionRule,
     scale: str | None,
     line: str = "",
 ) -> ClassMarkers:
@@ -219,7 +219,7 @@ def select_markers(
 
     Parameters
     ----------
-    method, settings, judge, scale, line
+    method, settings, rule, scale, line
         As :func:`fit_by_name.prepare_fit` and :func:`fit_by_name.fit_and_select` take them.
     data : Dataset
         Of classes.
@@ -227,14 +227,14 @@ def select_markers(
     began = time.perf_counter()
     present = np.unique(data.training.y).tolist()
     families = len(present) if len(present) > 2 else 1
-    _check_permutations(judge, families)
-    judge = replace(judge, families=families, beside=False)
+    _check_permutations(rule, families)
+    rule = replace(rule, families=families, beside=False)
     parts: dict[str, Selection] = {}
     with _once():
         # With two classes, test only the second: the first has the same test.
         for c in present[-families:]:
             name = data.class_names[c]
-            own = replace(judge, tell=_prefixed(judge.tell, name))
+            own = replace(rule, tell=_prefixed(rule.tell, name))
             fit = prepare_fit(method, settings, own)
             parts[name] = fit_and_select(fit, _against_rest(data, c), own, scale, line)
     if families == 1:
@@ -294,12 +294,12 @@ def _adjusted_parts(parts: dict[str, Selection], families: int) -> dict[str, Sel
     return made
 
 
-def _check_permutations(judge: SelectionRule, families: int) -> None:
-    number = judge.permutations
-    if judge.rule == "fwer" and number is not None and families / (number + 1) > judge.bound:
-        least = int(np.ceil(families / judge.bound)) - 1
+def _check_permutations(rule: SelectionRule, families: int) -> None:
+    number = rule.permutations
+    if rule.rule == "fwer" and number is not None and families / (number + 1) > rule.bound:
+        least = int(np.ceil(families / rule.bound)) - 1
         raise InputError(
-            f"--permutations {number} is too few for a family-wise error rate of {judge.bound:g} "
+            f"--permutations {number} is too few for a family-wise error rate of {rule.bound:g} "
             f"in {families} classes: use at least {least}"
         )
 

@@ -34,7 +34,7 @@ from convexfs.selection.rules import (
 Fit = Callable[[Dataset, SelectionRule], Selection]
 
 
-def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) -> Fit:
+def prepare_fit(method: str, settings: Mapping[str, Any], rule: SelectionRule) -> Fit:
     """Check the settings of a method before any data are read, and return its fit function.
 
     Parameters
@@ -43,59 +43,57 @@ def prepare_fit(method: str, settings: Mapping[str, Any], judge: SelectionRule) 
         A method or projection that ``convexfs list`` prints.
     settings : mapping
         Its parameters by name.
-    judge : Judge
-        The rule, known before the data are.
+    rule : SelectionRule
+        Known before the data are.
     """
-    judge.check()
+    rule.check()
     if method == KNOCKOFFS:
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
         return _knockoffs(method, None)
     home = method_home(method)
-    if home.target == NUMBERS and judge.rule == "knockoffs":
+    if home.target == NUMBERS and rule.rule == "knockoffs":
         raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
     if home.component_number is not None:
-        return _projection(method, model, home.component_number, settings, judge)
-    model.set_params(**_checked(method, model.get_params(), settings, judge.seed))
-    return _knockoffs(method, model) if judge.rule == "knockoffs" else _method(method, model)
+        return _projection(method, model, home.component_number, settings, rule)
+    model.set_params(**_checked(method, model.get_params(), settings, rule.seed))
+    return _knockoffs(method, model) if rule.rule == "knockoffs" else _method(method, model)
 
 
 def fit_and_select(
-    fit: Fit, data: Dataset, judge: SelectionRule, scale: str | None, line: str = ""
+    fit: Fit, data: Dataset, rule: SelectionRule, scale: str | None, line: str = ""
 ) -> Selection:
     """Fit the scaled training rows; return the Selection with the unscaled rows, for figures."""
     began = time.perf_counter()
-    judge = replace(judge, scale=scale or data.scale)
-    selection = fit(data.scaled(scale).training, judge)
+    rule = replace(rule, scale=scale or data.scale)
+    selection = fit(data.scaled(scale).training, rule)
     seconds = time.perf_counter() - began
-    return replace(selection, data=data.training, scale=judge.scale, seconds=seconds, line=line)
+    return replace(selection, data=data.training, scale=rule.scale, seconds=seconds, line=line)
 
 
-def reading_for(
-    method: str, judge: SelectionRule, target_kind: str | None = None
-) -> dict[str, Any]:
+def reading_for(method: str, rule: SelectionRule, target_kind: str | None = None) -> dict[str, Any]:
     """Return keywords of :func:`convexfs.load` that suit a method and rule, such as ``sparse``."""
     needs = table_needs(method, target_kind)
-    needs["mixed"] = needs["mixed"] and judge.takes_missing
-    return needs | {"sparse": takes_sparse(method, judge)}
+    needs["mixed"] = needs["mixed"] and rule.takes_missing
+    return needs | {"sparse": takes_sparse(method, rule)}
 
 
-def takes_sparse(method: str, judge: SelectionRule) -> bool:
+def takes_sparse(method: str, rule: SelectionRule) -> bool:
     """Return whether both the method and the rule accept sparse samples."""
     home = estimator_homes().get(method)
     takes = home is not None and getattr(home.estimator(method), "_accepts", Accepts()).sparse
-    return takes and judge.rule != "knockoffs"
+    return takes and rule.rule != "knockoffs"
 
 
 def _method(name: str, model: Any) -> Fit:
-    def fit(data: Dataset, judge: SelectionRule) -> Selection:
-        _check_top(judge.top, data)
+    def fit(data: Dataset, rule: SelectionRule) -> Selection:
+        _check_top(rule.top, data)
         began = time.process_time()
         _fit_model(model, data)
         fit_seconds = time.process_time() - began
         untested = model.get_support() if model._sparse else None
-        judgement = judge(model, model.weights_, data, untested)
+        judgement = rule(model, model.weights_, data, untested)
         if getattr(model, "lam", None) == "null" and model.lam_ is not None:
             told = f"lam = {model.lam_:.3g}: permuted labels let one feature enter on average"
             judgement = replace(judgement, lines={**judgement.lines, "penalty": told})
@@ -110,7 +108,7 @@ def _method(name: str, model: Any) -> Fit:
             solution=model.solution_,
             certificate=model.certificate_,
             model=model,
-            held_out=partial(judge.curve, model, data),
+            held_out=partial(rule.curve, model, data),
             fit_seconds=fit_seconds,
         )
 
@@ -130,17 +128,17 @@ def _fit_model(model: Any, data: Dataset) -> None:
 def _knockoffs(name: str, model: Any) -> Fit:
     """Return a fit function that selects by knockoffs with `model`, or the default if None."""
 
-    def fit(data: Dataset, judge: SelectionRule) -> Selection:
+    def fit(data: Dataset, rule: SelectionRule) -> Selection:
         from convexfs.inference import KnockoffSelector
 
-        made = KnockoffSelector(model, fdr=judge.bound, random_state=judge.seed)
+        made = KnockoffSelector(model, fdr=rule.bound, random_state=rule.seed)
         made.fit(feature_frame(data), data.labels)
         lines = summary_lines(made)
         del lines[ITS_CERTIFICATE]  # This line repeats the certificate of the selection.
         judgement = SelectionDecision(
             np.asarray(made.get_support()),
             lines,
-            {"rule": "knockoffs", "fdr": judge.bound, "threshold": float(made.threshold_)},
+            {"rule": "knockoffs", "fdr": rule.bound, "threshold": float(made.threshold_)},
             picture=made.plot,
         )
         return Selection(
@@ -161,15 +159,15 @@ def _projection(
     model: Any,
     component_number: tuple[str, str],
     settings: Mapping[str, Any],
-    judge: SelectionRule,
+    rule: SelectionRule,
 ) -> Fit:
-    if judge.rule not in ("", "top"):
-        raise InputError(f"{name} is a projection and selects no features: no --{judge.rule}")
-    wanted = {} if judge.top is None else {"n_components": judge.top}
-    model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, judge.seed))
+    if rule.rule not in ("", "top"):
+        raise InputError(f"{name} is a projection and selects no features: no --{rule.rule}")
+    wanted = {} if rule.top is None else {"n_components": rule.top}
+    model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, rule.seed))
 
-    def fit(data: Dataset, judge: SelectionRule) -> Selection:
-        _check_top(judge.top, data)
+    def fit(data: Dataset, rule: SelectionRule) -> Selection:
+        _check_top(rule.top, data)
         try:
             model.fit(data.X, data.y)
         except ConvexfsError:

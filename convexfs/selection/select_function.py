@@ -102,19 +102,19 @@ def select(
     >>> convexfs.select("wine", per_class=True, top=2).markers()["class_0"]
     ['proline', 'alcohol']
     """
-    judge = SelectionRule(
+    chosen = SelectionRule(
         "top" if top is not None and not rule else rule, level, top, seed,
         permutations=permutations, gate=gate,
     )  # fmt: skip
     method = method or default_method(rule)
-    fit = prepare_fit(method, settings or {}, judge)
+    fit = prepare_fit(method, settings or {}, chosen)
     if per_class:
-        check_markers(method, judge.rule)
+        check_markers(method, chosen.rule)
     if target is not None and not isinstance(target, str):
         data, target = _with_target(data, target)
     if target is not None:
         reading["target"] = target
-    samples, called = _read(data, method, judge, reading)
+    samples, called = _read(data, method, chosen, reading)
     home = estimator_homes().get(method)
     kind = CLASSES if home is None or per_class else home.target
     require_kind(samples.name, samples.numeric, kind)
@@ -126,8 +126,8 @@ def select(
     words = [called, repr(method), *(f"{key}={v!r}" for key, v in {**reading, **given}.items())]
     line = f"convexfs.select({', '.join(words)})"
     if per_class:
-        return select_markers(method, settings or {}, samples, judge, scale, line)
-    return fit_and_select(fit, samples, judge, scale, line)
+        return select_markers(method, settings or {}, samples, chosen, scale, line)
+    return fit_and_select(fit, samples, chosen, scale, line)
 
 
 def _with_target(data: Any, values: Any) -> tuple[Any, str]:
@@ -150,7 +150,7 @@ def _with_target(data: Any, values: Any) -> tuple[Any, str]:
 
 
 def _read(
-    data: Any, method: str, judge: SelectionRule, reading: Mapping[str, Any]
+    data: Any, method: str, chosen: SelectionRule, reading: Mapping[str, Any]
 ) -> tuple[Dataset, str]:
     """Return samples in the form that a method needs, and the text that names them in reports."""
     known = [option.name for option in fields(ReadOptions)]
@@ -161,6 +161,6 @@ def _read(
         if reading:
             raise InputError(f"a Dataset is read already: pass {', '.join(reading)} to load")
         return data, "data"
-    options = reading_for(method, judge, reading.get("target_kind")) | dict(reading)
+    options = reading_for(method, chosen, reading.get("target_kind")) | dict(reading)
     in_memory = not isinstance(data, str | Path)
     return load(data, **options), "data" if in_memory else repr(str(data))

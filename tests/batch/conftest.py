@@ -2,6 +2,7 @@
 
 import pytest
 
+from convexfs.cli import main
 from tests.batch.problem_texts import PLAIN, TROUBLE
 from tests.batch.processes import children
 
@@ -39,3 +40,16 @@ def no_process_left():
     """Hold the test to leaving no process behind."""
     yield
     assert not children(), "a worker runs on, or nobody has buried it"
+
+
+@pytest.fixture
+def text_of(capsys):
+    """Return a function that runs a command, and returns its exit code and standard error."""
+
+    def text_of(*words):
+        code = main([str(word) for word in words])
+        err = capsys.readouterr().err
+        assert "Traceback" not in err
+        return code, err
+
+    return text_of

@@ -63,3 +63,16 @@ def finished(out: Path) -> int:
             return len(store.tasks())
     except Exception:
         return 0
+
+
+def program_file(path):
+    """Write a linear program to `path`; return the path."""
+    import cvxpy as cp
+    import numpy as np
+
+    from convexfs import write_problem
+
+    x = cp.Variable(40, name="x")
+    matrix = np.random.default_rng(0).normal(size=(20, 40))
+    write_problem(cp.Problem(cp.Minimize(cp.sum(x)), [matrix @ x >= 1, x >= 0]), path)
+    return path

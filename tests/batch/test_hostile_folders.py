@@ -1,12 +1,9 @@
 """Folders, archives and files of others: none chooses what is run, and damage is one line."""
 
-import gzip
 import json
 import os
-import random
 import shutil
 import sqlite3
-import zipfile
 
 import numpy as np
 import pytest
@@ -16,8 +13,8 @@ from convexfs.batch.run import solve_files
 from convexfs.batch.store.merge import merge
 from convexfs.batch.store.shards import Shard
 from convexfs.batch.store.store import RESULTS, Store
-from convexfs.cli import main
 from convexfs.errors import ConvexfsError, InputError, RunError
+from tests.batch.problem_texts import program_file
 from tests.batch.rows import with_file
 
 POINTS = """
@@ -49,14 +46,6 @@ def points_solved(tmp_path_factory):
 def points(points_solved, tmp_path):
     """A copy of that run, which a test may damage."""
     return shutil.copytree(points_solved, tmp_path / "points")
-
-
-def text_of(capsys, *words):
-    """Run a command; return its exit code and what it said on standard error."""
-    code = main([str(word) for word in words])
-    err = capsys.readouterr().err
-    assert "Traceback" not in err
-    return code, err
 
 
 @pytest.mark.filterwarnings("ignore:feasible drops")
@@ -135,143 +124,7 @@ def test_edited_records_of_shards_are_one_line(tmp_path, change):
         solve_files([file], tmp_path / "part", shard=Shard(1, 2))
 
 
-def program_file(path):
-    import cvxpy as cp
-
-    from convexfs import write_problem
-
-    x = cp.Variable(40, name="x")
-    matrix = np.random.default_rng(0).normal(size=(20, 40))
-    write_problem(cp.Problem(cp.Minimize(cp.sum(x)), [matrix @ x >= 1, x >= 0]), path)
-    return path
-
-
-def damaged(content, rng):
-    """Bytes with some changed, some missing or some twice, not before the first few."""
-    content = bytearray(content)
-    for _ in range(rng.choice([1, 3, 30])):
-        content[rng.randrange(len(content))] = rng.randrange(256)
-    if rng.random() < 0.3:
-        del content[rng.randrange(len(content)) :]
-    return bytes(content)
-
-
-def test_damaged_files_of_problems_and_solutions_are_one_line(tmp_path, capsys):
-    whole, rng = program_file(tmp_path / "whole.npz"), random.Random(0)
-    values = tmp_path / "values.npz"
-    np.savez_compressed(values, x=np.linspace(0, 1, 40))
-    bad, lines = tmp_path / "bad.npz", set()
-    for _ in range(60):
-        bad.write_bytes(damaged(whole.read_bytes(), rng))
-        code, err = text_of(capsys, "solve", bad, "--out", tmp_path / "run", "--jobs", 1)
-        lines.add((code, len(err.splitlines())))
-        bad.write_bytes(damaged(values.read_bytes(), rng))
-        code, err = text_of(capsys, "certify", whole, "--solution", bad)
-        lines.add((code, len(err.splitlines())))
-    assert (2, 1) in lines
-    assert {code for code, _ in lines} <= {0, 1, 2, 3}
-
-
-def test_compressed_bytes_that_do_not_unpack_are_one_line(tmp_path, capsys):
-    """The exact damage: a deflated member whose bytes zlib refuses."""
-    whole = program_file(tmp_path / "whole.npz")
-    with zipfile.ZipFile(whole) as archive:
-        at = archive.getinfo("A_data.npy").header_offset + 60
-    content = bytearray(whole.read_bytes())
-    content[at : at + 40] = b"\xff" * 40
-    whole.write_bytes(content)
-    code, err = text_of(capsys, "solve", whole, "--out", tmp_path / "run")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "is no archive of a cone program" in err
-
-
-def test_pipes_are_refused_and_not_waited_for(tmp_path, capsys):
-    for name in ("p.mps", "p.py", "p.json", "p.zip", "p.npz", "p.cbf.gz"):
-        os.mkfifo(tmp_path / name)
-    whole = program_file(tmp_path / "whole.npz")
-    for words in (
-        ("certify", tmp_path / "p.mps"), ("certify", tmp_path / "p.py"),
-        ("certify", whole, "--solution", tmp_path / "p.json"),
-        ("certify", whole, "--solution", tmp_path / "p.npz"),
-        ("solve", tmp_path / "p.cbf.gz"), ("show", tmp_path / "p.npz"),
-        ("compare", "--from", tmp_path / "p.zip", "--out", tmp_path / "study"),
-    ):  # fmt: skip
-        code, err = text_of(capsys, *words)
-        assert (code, err.count("\n")) == (2, 1), words
-
-
-@pytest.mark.parametrize("command", ["solve", "show", "certify"])
-def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path, capsys, command):
-    bomb = tmp_path / "bomb.mps.gz"
-    bomb.write_bytes(gzip.compress(b"* a comment\n" * 4_000_000))
-    assert bomb.stat().st_size < 300_000
-    code, err = text_of(capsys, command, bomb, "--read-limit", "200MB")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "more than the 200 MB that reading may take" in err
-
-
-def test_an_archive_of_arrays_that_unpacks_to_much_is_refused(tmp_path, capsys):
-    whole, bomb = program_file(tmp_path / "whole.npz"), tmp_path / "bomb.npz"
-    np.savez_compressed(bomb, x=np.zeros(30_000_000))
-    assert bomb.stat().st_size < 1_000_000
-    for words in (("certify", whole, "--solution", bomb), ("show", bomb)):
-        code, err = text_of(capsys, *words, "--read-limit", "100MB")
-        assert (code, err.count("\n")) == (2, 1)
-        assert "more than the 100 MB" in err
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * 100_000,
-        '{"x": ' * 100_000,
-        f'{{"x": [{"9" * 401}]}}',
-        f'{{"x": {"9" * 5000}}}',
-        '{"x": {"y": 1}}',
-        '{"x": "\\ud800"}',
-        "\ufeff{}",
-    ],
-)
-def test_odd_solutions_are_one_line(tmp_path, capsys, text):
-    whole, given = program_file(tmp_path / "whole.npz"), tmp_path / "given.json"
-    given.write_text(text)
-    code, err = text_of(capsys, "certify", whole, "--solution", given)
-    assert (code, err.count("\n")) == (2, 1)
-    assert len(err) < 500
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--seed", 2**63), ("--seed", "9" * 400), ("--jobs", "9" * 20), ("--jobs", 0),
-        ("--jobs", -1), ("--time-limit", "1e400"), ("--memory-limit", "9" * 40),
-        ("--read-limit", "0"), ("--shard", f"1/{'9' * 30}"),
-    ],
-)  # fmt: skip
-def test_huge_numbers_on_the_line_are_one_line(tmp_path, capsys, plain, words):
-    code, err = text_of(capsys, "solve", plain, "--out", tmp_path / "run", *words)
-    assert (code, err.count("\n")) == (2, 1)
-
-
-def test_the_largest_seed_is_stored(tmp_path):
-    file = tmp_path / "few.py"
-    file.write_text('METHOD = "relief"\nDATA = ["iris"]')
-    solve_files([file], tmp_path / "run", seed=2**63 - 1)
-    with Store.read(tmp_path / "run") as store:
-        assert store.tasks()["seed"].tolist() == [2**63 - 1]
-
-
-def test_a_report_on_a_file_whose_name_is_not_utf_8(tmp_path, capsys):
-    data = load("iris")
-    path = tmp_path / "d\udcff.csv"
-    rows = [f"{','.join(map(str, X))},{y}" for X, y in zip(data.X, data.y, strict=True)]
-    path.write_text("a,b,c,d,class\n" + "\n".join(rows) + "\n")
-    code, err = text_of(capsys, "select", path, "--report", tmp_path / "page.html")
-    assert code == 0, err
-    assert b"<html" in (tmp_path / "page.html").read_bytes()[:2000]
-
-
-def test_cells_that_a_spreadsheet_would_run_are_escaped_on_request(tmp_path, capsys):
+def test_cells_that_a_spreadsheet_would_run_are_escaped_on_request(tmp_path, text_of):
     file = tmp_path / "few.py"
     file.write_text("import cvxpy as cp\ndef problem():\n    raise ValueError('no')\n")
     file = file.rename(tmp_path / "=cmd|' C'!A0.py")
@@ -285,7 +138,7 @@ def test_cells_that_a_spreadsheet_would_run_are_escaped_on_request(tmp_path, cap
         )  # fmt: skip
     for words, begins in (((), "=cmd"), (("--escape-formulas",), "'=cmd")):
         table = tmp_path / "table.csv"
-        assert text_of(capsys, "export", tmp_path / "run", "--to", table, *words)[0] == 0
+        assert text_of("export", tmp_path / "run", "--to", table, *words)[0] == 0
         assert any(f",{begins}" in line or f',"{begins}' in line for line in table.open())
 
 
@@ -300,14 +153,14 @@ def finished(tmp_path):
 
 @pytest.mark.parametrize("name", [RESULTS, f"{RESULTS}-wal", "log.txt", "lock", "holder"])
 @pytest.mark.parametrize("there", [True, False])
-def test_a_link_in_a_folder_does_not_lead_a_run_to_other_files(finished, capsys, name, there):
+def test_a_link_in_a_folder_does_not_lead_a_run_to_other_files(finished, text_of, name, there):
     file, run = finished
     outside = file.with_name("outside")
     if there:
         outside.write_bytes(b"mine")
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(outside)
-    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    code, err = text_of("solve", file, "--jobs", 1, "--out", run)
     assert (code, err.count("\n")) == (2, 1)
     assert "symbolic link" in err
     assert outside.exists() == there
@@ -315,20 +168,20 @@ def test_a_link_in_a_folder_does_not_lead_a_run_to_other_files(finished, capsys,
 
 
 @pytest.mark.parametrize("name", [RESULTS, "log.txt", "lock", "holder"])
-def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(finished, capsys, name):
+def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(finished, text_of, name):
     file, run = finished
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
-    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    code, err = text_of("solve", file, "--jobs", 1, "--out", run)
     assert (code, err.count("\n")) == (2, 1)
     assert "no regular file" in err
 
 
-def test_a_page_is_not_written_through_a_link(finished, capsys):
+def test_a_page_is_not_written_through_a_link(finished, text_of):
     _, run = finished
     outside = run.with_name("outside.html")
     (run / "report.html").symlink_to(outside)
-    code, err = text_of(capsys, "report", run)
+    code, err = text_of("report", run)
     assert (code, outside.exists()) == (2, False)
     assert "symbolic link" in err
 
@@ -349,14 +202,14 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_views_and_triggers_of_a_store_are_refused_before_they_run(finished, capsys, kind):
+def test_views_and_triggers_of_a_store_are_refused_before_they_run(finished, text_of, kind):
     file, run = finished
     database = sqlite3.connect(run / RESULTS, isolation_level=None)
     for statement in FOREIGN[kind]:
         database.execute(statement)
     database.close()
     for words in (("solve", file, "--jobs", 1, "--out", run), ("report", run), ("certify", run)):
-        code, err = text_of(capsys, *words)
+        code, err = text_of(*words)
         assert (code, err.count("\n")) == (2, 1), words
 
 
@@ -367,14 +220,14 @@ def test_views_and_triggers_of_a_store_are_refused_before_they_run(finished, cap
         ["CREATE TABLE holder (x)"],
     ],
 )
-def test_a_lock_that_is_none_of_ours_is_one_line(finished, capsys, statements):
+def test_a_lock_that_is_none_of_ours_is_one_line(finished, text_of, statements):
     file, run = finished
     (run / "lock").unlink()
     database = sqlite3.connect(run / "lock", isolation_level=None)
     for statement in statements:
         database.execute(statement)
     database.close()
-    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    code, err = text_of("solve", file, "--jobs", 1, "--out", run)
     assert (code, err.count("\n")) == (2, 1)
     assert "no lock of convexfs" in err
 
@@ -382,13 +235,13 @@ def test_a_lock_that_is_none_of_ours_is_one_line(finished, capsys, statements):
 @pytest.mark.parametrize(
     "table", ["holder (id INTEGER PRIMARY KEY, pid, host, since)", "other (x)"]
 )
-def test_a_process_that_has_just_taken_the_lock_is_reported(finished, capsys, table):
+def test_a_process_that_has_just_taken_the_lock_is_reported(finished, text_of, table):
     file, run = finished
     (run / "lock").unlink()
     database = sqlite3.connect(run / "lock", isolation_level=None)
     database.execute(f"CREATE TABLE {table}")
     database.execute("BEGIN IMMEDIATE")
-    code, err = text_of(capsys, "solve", file, "--jobs", 1, "--out", run)
+    code, err = text_of("solve", file, "--jobs", 1, "--out", run)
     database.close()
     assert (code, err.count("\n")) == (2, 1)
     assert "another process has just started here" in err
@@ -404,7 +257,7 @@ class _Payload:
         return os.mkdir, (str(self.path),)
 
 
-def test_no_pickle_in_a_file_of_arrays_is_read(finished, capsys):
+def test_no_pickle_in_a_file_of_arrays_is_read(finished, text_of):
     file, run = finished
     ran, arrays = file.with_name("ran"), file.with_name("arrays.npz")
     hostile = np.array([_Payload(ran)], dtype=object)
@@ -425,7 +278,7 @@ def test_no_pickle_in_a_file_of_arrays_is_read(finished, capsys):
         ("certify", run, "--problem", file),
         ("export", run, "--to", file.with_name("table.csv")),
     ):
-        text_of(capsys, *words)
+        text_of(*words)
         assert not ran.exists(), words
     with pytest.raises(ConvexfsError):
         open_run(run).tasks(primal=True)

@@ -124,7 +124,7 @@ def test_an_unknown_solver_is_refused_before_any_work(tmp_path, run):
 
 
 @pytest.mark.parametrize(
-    "page, said", [("nowhere/page.html", "there is no folder"), ("page.txt", "ends in .html")]
+    ("page", "said"), [("nowhere/page.html", "there is no folder"), ("page.txt", "ends in .html")]
 )
 def test_an_unusable_file_for_the_page_is_refused_before_any_work(tmp_path, run, page, said):
     file = written(tmp_path, "diet.py", DIET)

@@ -1,4 +1,4 @@
-// What happens when the page opens: tables at once, figures one after the other.
+// What happens when the page opens: tables and the first figures at once, then the other figures.
 
 const tables = [...document.querySelectorAll("[data-table]")].map(
   (host) => new DataTable(host, host.dataset.table, numbers.tables[host.dataset.table]),
@@ -7,13 +7,17 @@ const figures = [...document.querySelectorAll("[data-figure]")].map(
   (host) => new Figure(host, numbers.figures[host.dataset.figure]),
 );
 
-/** A moment for the screen and the reader's clicks. */
-const breath = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+/** Milliseconds of drawing before the screen and the reader's clicks have a turn. */
+const TURN = 100;
 
 async function drawAll() {
+  let began = performance.now();
   for (const figure of figures) {
+    if (performance.now() - began > TURN) {
+      await new Promise((done) => setTimeout(done));
+      began = performance.now();
+    }
     figure.draw();
-    await breath();
   }
   document.documentElement.dataset.drawn = "yes";
 }
@@ -62,5 +66,5 @@ for (const link of document.querySelectorAll("[data-download]")) {
 }
 
 nameTheme();
+drawAll();
 performance.mark("usable");
-breath().then(drawAll);

@@ -1,7 +1,7 @@
 """Write the figures and tables of a report to files, by matplotlib, CSV and LaTeX."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,7 @@ def latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _cells(shown: list[Column], row: Mapping[str, object]) -> list[str]:
+def _cells(shown: list[Column], row: Mapping[Hashable, object]) -> list[str]:
     return [column.printed(row[column.name]) for column in shown]
 
 

@@ -376,7 +376,7 @@ def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         dtype=object,
     )
     kinds = schema.columns()["tasks"] | {"ok": "BOOLEAN"}
-    return pd.DataFrame({name: frame[name].astype(DTYPES[kinds[name]]) for name in kinds})
+    return frame.astype({name: DTYPES[kind] for name, kind in kinds.items()})
 
 
 def _is_object(text: str | None) -> bool:

@@ -18,12 +18,7 @@ from convexfs.errors import InputError, writing
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE, SKIPPED
 from convexfs.study import labels
-from convexfs.study.outcome_rules import (
-    OUTCOMES,
-    RESIDUALS,
-    charged_seconds,
-    classify_outcomes,
-)
+from convexfs.study.outcome_rules import OUTCOMES, RESIDUALS, charged_seconds, classify_outcomes
 from convexfs.study.published import add_published
 
 #: Columns that identify a task; of several results, for instance after code changes, the last

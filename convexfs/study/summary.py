@@ -30,14 +30,8 @@ from convexfs.report.columns import Column
 from convexfs.study import columns
 from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, interval, logs, seconds, times_best, with_best
-from convexfs.study.outcome_rules import (
-    ANSWERED,
-    OUTCOMES,
-    RESIDUALS,
-    SOLVED,
-    WRONG,
-    allowed,
-)
+from convexfs.study.outcome_rules import ANSWERED, OUTCOMES, RESIDUALS, SOLVED, WRONG, allowed
+from convexfs.study.outcomes import counts
 
 #: ``par10`` charges an unsolved task this multiple of the time limit.
 PENALTY = 10.0
@@ -71,16 +65,13 @@ def summary(outcomes: pd.DataFrame, shift: float | None = None) -> pd.DataFrame:
 
 
 def _counts(own: pd.DataFrame) -> dict[str, Any]:
-    counts = {
-        name: int((own["outcome"] == outcome).sum())
-        for name, outcome in zip(COUNTS, OUTCOMES, strict=True)
-    }
-    tried = len(own) - counts["skipped"]
+    found = dict(zip(COUNTS, counts(own).values(), strict=True))
+    tried = len(own) - found["skipped"]
     return {
-        **counts,
+        **found,
         "instances": own.loc[own["outcome"] != SKIPPED, "instance"].nunique(),
         "tried": tried,
-        "success_rate": counts["solved"] / tried if tried else np.nan,
+        "success_rate": found["solved"] / tried if tried else np.nan,
     }
 
 
@@ -132,8 +123,7 @@ def by_instance(outcomes: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Column, ...
     where = ["settings", "problem_class", "instance"]
     worst = outcomes["outcome"].map(OUTCOMES.index)
     groups = outcomes.assign(worst=worst).groupby([*where, "solver"], sort=False)
-    cells = groups.agg(worst=("worst", "max"), seconds=("charged_seconds", "median"))
-    cells = cells.reset_index()
+    cells = groups.agg(worst=("worst", "max"), seconds=("charged_seconds", "median")).reset_index()
     cells = cells[cells["worst"] != OUTCOMES.index(SKIPPED)]
     ends = zip(cells["worst"], cells["seconds"], strict=True)
     told = [_cell(OUTCOMES[worst], seconds) for worst, seconds in ends]
@@ -167,8 +157,7 @@ def performance_profile(outcomes: pd.DataFrame) -> pd.DataFrame:
         for name, group in [(ALL, of_settings), *of_settings.groupby("problem_class")]
     ]
     columns = ["settings", "problem_class", "solver", "ratio", "share"]
-    table = pd.concat(parts or [pd.DataFrame(columns=columns)], ignore_index=True)
-    return table[columns]
+    return pd.concat(parts or [pd.DataFrame(columns=columns)], ignore_index=True)[columns]
 
 
 def _profile(group: pd.DataFrame) -> pd.DataFrame:

@@ -119,8 +119,7 @@ def reached_within(outcomes: pd.DataFrame, targets: Sequence[float] | None = Non
         for solver, own in group.groupby("solver")
     ]
     columns = ["target", "problem_class", "solver", "seconds", "share"]
-    table = pd.concat(steps or [pd.DataFrame(columns=columns)], ignore_index=True)
-    return table[columns]
+    return pd.concat(steps or [pd.DataFrame(columns=columns)], ignore_index=True)[columns]
 
 
 def _steps(own: pd.DataFrame, last: float) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,7 @@ class Run:
             **numbers,
         )
 
-    def _tables(self, vectors: bool = False) -> tuple[Any, dict[str, Mapping[str, Any]]]:
+    def _tables(self, vectors: bool = False) -> tuple[pd.DataFrame, dict[str, Mapping[Any, Any]]]:
         """Return the table of tasks, and a dict from task key to the row of its last solution."""
         if self.folder is None:
             frame = task_frame([task for task, _ in self._rows])
@@ -152,9 +152,9 @@ class Run:
             frame, solutions = store.tasks(), store.solutions(blobs=vectors)
         if self._keys is not None:
             places = {key: place for place, key in enumerate(self._keys)}
-            own: Any = frame[frame["key"].isin(places)]
+            own = frame[frame["key"].isin(places)]
             frame = own.sort_values("key", key=lambda keys: keys.map(places))
-        last: Any = solutions.drop_duplicates("key", keep="last").astype(object)
+        last = solutions.drop_duplicates("key", keep="last").astype(object)
         return frame.reset_index(drop=True), {row["key"]: row for row in last.to_dict("records")}
 
     def __len__(self) -> int:
@@ -191,7 +191,7 @@ def _arrays(row: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
     return unpack(held) if isinstance(held, bytes) else dict(held)
 
 
-def are_measurements(tasks: Any) -> bool:
+def are_measurements(tasks: pd.DataFrame) -> bool:
     """Return whether a table of tasks has rows of an experiment's numbers, status measured."""
     return len(tasks) > 0 and bool((tasks["status"] == MEASURED).any())
 
@@ -207,7 +207,7 @@ def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) ->
     """
     with Store.read(folder) as store:
         tasks, numbers = store.tasks(), store.solutions()
-    told: Any = tasks[tasks["status"] == MEASURED]
+    told = tasks[tasks["status"] == MEASURED]
     if keys is None:
         told = told.sort_values("finished_utc", kind="stable")
         told = told.drop_duplicates(["problem", "data", "method", "repeat"], keep="last")
@@ -216,12 +216,13 @@ def read_measurements(folder: str | Path, keys: frozenset[str] | None = None) ->
     told = told[["key", "data", "method", "repeat"]]
     told = told.merge(numbers[["key", "step", "label", "objective", "primal"]], on="key")
     rows = [
-        (row.data, row.method, int(row.repeat), row.label, position, float(value))
-        for row in told.itertuples()
+        (row["data"], row["method"], int(row["repeat"]), row["label"], position, float(value))
+        for row in told.to_dict("records")
         for position, value in enumerate(_values(row))
     ]
     return pd.DataFrame(rows, columns=["data", "method", "run", "measure", "position", "value"])
 
 
-def _values(row: Any) -> Sequence[float]:
-    return [row.objective] if row.primal is None else unpack(row.primal)["values"].tolist()
+def _values(row: Mapping[Hashable, Any]) -> Sequence[float]:
+    held = row["primal"]
+    return [row["objective"]] if held is None else unpack(held)["values"].tolist()

@@ -39,7 +39,6 @@ from convexfs.errors import InputError, check_number
 if TYPE_CHECKING:
     from convexfs.batch.run import Progress
     from convexfs.study.archive import Contents
-    from convexfs.study.outcome_rules import Frame
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -170,7 +169,7 @@ def _print_differences(
     before, after = outcomes(contents.folder), outcomes(out, keys)
     with Store.read(out) as store:
         here = store.environments()
-    table: Frame = rerun.repeated(before, after[after["key"].isin(list(keys))])
+    table = rerun.repeated(before, after[after["key"].isin(list(keys))])
     sums = table[["again", "tasks", "other_outcome", "other_objective"]].sum()
     console.print(
         "Done again: {again:,} of {tasks:,} tasks, {other_outcome:,} of them with another outcome "

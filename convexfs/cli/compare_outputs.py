@@ -1,10 +1,11 @@
 """Print the result of ``convexfs compare``: one screen of 80 columns, or all tables."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -15,7 +16,7 @@ from convexfs.records import ERROR, SKIPPED, TIMEOUT
 from convexfs.report.columns import Column, On
 from convexfs.study import columns, llfs_points, summary, time_to_accuracy
 from convexfs.study.means import chosen_shift
-from convexfs.study.outcome_rules import SOLVED, WRONG, Frame
+from convexfs.study.outcome_rules import SOLVED, WRONG
 from convexfs.study.outcomes import busy_words, certificate_warnings, counts, outcomes
 from convexfs.study.published import contradicts
 
@@ -43,11 +44,11 @@ def print_comparison(
     could be run on one of the problems, else 0.
     """
     console = Console(width=WIDE if verbose else NARROW)
-    found: Frame = outcomes(folder, keys)
-    rows: Frame = found[found["key"].isin(keys)]
+    found = outcomes(folder, keys)
+    rows = found[found["key"].isin(keys)]
     with Store.read(folder) as store:
         tasks, solutions = store.tasks(), store.solutions()
-    own: Frame = solutions[solutions["key"].isin(list(keys))]
+    own = solutions[solutions["key"].isin(list(keys))]
     console.print(Text(headline(rows), style="bold"))
     if absent := absent_line(rows):
         console.print(absent)
@@ -76,7 +77,7 @@ def print_comparison(
     return console, int(bool(failed))
 
 
-def headline(rows: Frame) -> str:
+def headline(rows: pd.DataFrame) -> str:
     """Return a sentence that counts the outcomes, and names solvers with wrong claims."""
     found = counts(rows)
     several = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
@@ -90,9 +91,9 @@ def headline(rows: Frame) -> str:
     return line if not claimants else f"{line} Wrong claims are of {', '.join(claimants)}."
 
 
-def absent_line(rows: Frame) -> str:
+def absent_line(rows: pd.DataFrame) -> str:
     """Return a sentence that names solvers whose tasks were all skipped, and why the first was."""
-    skipped: Frame = rows.groupby("solver")["outcome"].agg(lambda own: (own == SKIPPED).all())
+    skipped = rows.groupby("solver")["outcome"].agg(lambda own: (own == SKIPPED).all())
     absent = sorted(skipped.index[skipped.astype(bool)])
     if not absent:
         return ""
@@ -100,14 +101,14 @@ def absent_line(rows: Frame) -> str:
     return f"Not tried: {', '.join(absent)} ({why})."
 
 
-def error_line(rows: Frame) -> str:
+def error_line(rows: pd.DataFrame) -> str:
     """Return a sentence that names problems on which every solver ended in an error, and why.
 
     Such a problem could not be built, or all solvers crashed on it. It counts as failed for each
     of them.
     """
-    tried: Frame = rows[rows["outcome"] != SKIPPED]
-    is_error: Frame = tried["status"].eq(ERROR).groupby(tried["instance"]).all()
+    tried = rows[rows["outcome"] != SKIPPED]
+    is_error = tried["status"].eq(ERROR).groupby(tried["instance"]).all()
     names = list(is_error.index[is_error])
     if not names:
         return ""
@@ -116,9 +117,9 @@ def error_line(rows: Frame) -> str:
     return f"Failed with every solver: {names[0]}{more} ({why})."
 
 
-def published_line(rows: Frame) -> str:
+def published_line(rows: pd.DataFrame) -> str:
     """Return a sentence on how many solved tasks agree with published results."""
-    known: Frame = rows[rows["published"].notna() & (rows["outcome"] == SOLVED)]
+    known = rows[rows["published"].notna() & (rows["outcome"] == SOLVED)]
     wrong = int(contradicts(known).sum())
     return (
         f"Published optima and statuses: {len(known) - wrong:,} solved tasks agree, {wrong:,} "
@@ -126,15 +127,15 @@ def published_line(rows: Frame) -> str:
     )
 
 
-def _print_points(console: Console, by_point: Frame) -> None:
+def _print_points(console: Console, by_point: pd.DataFrame) -> None:
     if len(by_point):
         title = "Whole points, U1 against the best of the other solvers"
         console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
 
 
-def _print_brief(console: Console, rows: Frame, shift: float) -> None:
+def _print_brief(console: Console, rows: pd.DataFrame, shift: float) -> None:
     """Print SHOWN_SOLVERS solvers at the smallest tolerance, and each class's fastest."""
-    table: Frame = summary.summary(rows, shift)
+    table = summary.summary(rows, shift)
     table = table[table["tried"] > 0]
     settings = _finest(rows, list(dict.fromkeys(table["settings"])))
     own = table[table["settings"] == settings]
@@ -158,13 +159,13 @@ def _print_brief(console: Console, rows: Frame, shift: float) -> None:
     console.print(f"--verbose prints {', '.join(more)}.")
 
 
-def _finest(rows: Frame, settings: list[str]) -> str:
+def _finest(rows: pd.DataFrame, settings: list[str]) -> str:
     """Return the label in `settings` with the smallest tolerance; the first if none has one."""
     least = rows[rows["settings"].isin(settings)].groupby("settings", sort=False)["tol"].min()
     return str(least.idxmin()) if least.notna().any() else settings[0] if settings else "default"
 
 
-def _fastest(leaders: Frame, settings: str) -> Iterator[str]:
+def _fastest(leaders: pd.DataFrame, settings: str) -> Iterator[str]:
     """Yield lines of one paragraph that names each class's fastest solver and its lead."""
     own = leaders[(leaders["settings"] == settings) & (leaders["scope"] == "all")]
     words = []
@@ -178,10 +179,10 @@ def _fastest(leaders: Frame, settings: str) -> Iterator[str]:
         yield from textwrap.wrap(f"Fastest: {'; '.join(words)}.", NARROW)
 
 
-def _print_all(console: Console, rows: Frame, shift: float) -> None:
+def _print_all(console: Console, rows: pd.DataFrame, shift: float) -> None:
     """Print all tables: options of the solvers, results, and failure reasons."""
 
-    def show(title: str, frame: Frame, shown: Iterable[Column]) -> None:
+    def show(title: str, frame: pd.DataFrame, shown: Iterable[Column]) -> None:
         _print_fitting(console, table_of(title, frame, shown))
 
     show(
@@ -191,12 +192,12 @@ def _print_all(console: Console, rows: Frame, shift: float) -> None:
     leaders, claims = summary.leaders(rows, shift), summary.wrong_claims(rows)
     if len(leaders):
         show("Fastest and most accurate solver of each class", leaders, columns.LEADERS)
-    reached: Frame = time_to_accuracy.time_to_accuracy(rows, shift)
+    reached = time_to_accuracy.time_to_accuracy(rows, shift)
     if reached["solver"].nunique() > 1:
         show("Time to a verified accuracy, by any of the settings", reached, columns.ACHIEVED)
     if len(claims):
         show("Wrong claims", summary.claimants(claims), columns.CLAIMANTS)
-    told: Frame = summary.reasons(rows)
+    told = summary.reasons(rows)
     _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
 
 
@@ -216,7 +217,7 @@ def _print_fitting(console: Console, table: Table) -> None:
         console.print(Text("\n".join(wrapped)), highlight=False)
 
 
-def table_of(title: str, rows: Frame, listed: Iterable[Column]) -> Table:
+def table_of(title: str, rows: pd.DataFrame, listed: Iterable[Column]) -> Table:
     """Return a rich table of the columns for the terminal, with intervals beside the numbers."""
     shown = [own for own in listed if On.TERMINAL in own.on and not own.name.endswith(ENDS)]
     caption = " · ".join(f"{own.heading}: {own.meaning}" for own in shown if own.meaning)
@@ -228,14 +229,14 @@ def table_of(title: str, rows: Frame, listed: Iterable[Column]) -> Table:
     return table
 
 
-def _cell(column: Column, row: dict[str, Any], interval: bool = True) -> Text:
+def _cell(column: Column, row: dict[Hashable, Any], interval: bool = True) -> Text:
     value, (low, high) = row[column.name], (row.get(column.name + end) for end in ENDS)
     ends = "" if not interval or low is None or low != low else f" ({low:.3g}…{high:.3g})"
     style = "bold red" if column.kind == "bad" and value else ""
     return Text(column.printed(value) + ends, style=style)
 
 
-def _brief_cell(column: Column, row: dict[str, Any]) -> Text:
+def _brief_cell(column: Column, row: dict[Hashable, Any]) -> Text:
     """Return a cell of the brief table: two digits and no interval."""
     value = row[column.name]
     if isinstance(value, float) and value == value:
@@ -243,9 +244,9 @@ def _brief_cell(column: Column, row: dict[str, Any]) -> Text:
     return _cell(column, row, interval=False)
 
 
-def _list_failures(console: Console, told: Frame) -> None:
+def _list_failures(console: Console, told: pd.DataFrame) -> None:
     for row in told.head(SHOWN_FAILURES).to_dict("records"):
-        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format(**row)
+        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format_map(row)
         console.print(Text(line), soft_wrap=True)
     if len(told) > SHOWN_FAILURES:
         console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")

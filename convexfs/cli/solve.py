@@ -35,9 +35,10 @@ from convexfs.errors import InputError
 from convexfs.records import INFEASIBLE, NATIVE, TIMEOUT, UNBOUNDED, UNDECIDED
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from convexfs.batch.run import Progress
     from convexfs.batch.store.shards import Shard
-    from convexfs.study.outcome_rules import Frame
 
 #: Most failed tasks that are listed at the end; the store has them all.
 SHOWN_FAILURES = 20
@@ -174,15 +175,15 @@ def default_folder(name: str, shard: "Shard | None") -> Path:
     return Path("runs") / f"{name}{part}"
 
 
-def _outcomes(progress: "Progress") -> "Frame":
+def _outcomes(progress: "Progress") -> "pd.DataFrame":
     """Return the outcomes of this run's tasks, as tables and pages show them."""
     from convexfs.study.outcomes import outcomes
 
-    found: Frame = outcomes(progress.folder, progress.keys)
+    found = outcomes(progress.folder, progress.keys)
     return found[found["key"].isin(progress.keys)]
 
 
-def _bad(found: "Frame") -> "Frame":
+def _bad(found: "pd.DataFrame") -> "pd.DataFrame":
     from convexfs.study.outcome_rules import FAILED, WRONG
 
     return found[found["outcome"].isin([WRONG, FAILED, TIMEOUT])]
@@ -320,7 +321,7 @@ def nothing_to_do(console: Console, out: Path) -> int:
     return 0
 
 
-def _report(console: Console, progress: "Progress", found: "Frame") -> None:
+def _report(console: Console, progress: "Progress", found: "pd.DataFrame") -> None:
     from convexfs.batch.store.store import LOG, RESULTS
     from convexfs.study.outcome_rules import SKIPPED, SOLVED
     from convexfs.study.outcomes import certificate_warnings, counts
@@ -350,7 +351,7 @@ def _report(console: Console, progress: "Progress", found: "Frame") -> None:
     for reason, count in progress.skips.items():
         console.print(Text(f"skipped {count}: {reason}"), soft_wrap=True)
     for row, kind in zip(bad.head(SHOWN_FAILURES).to_dict("records"), kinds, strict=False):
-        line = "{problem} on {data} {hyper} with {solver}".format(**row)
+        line = "{problem} on {data} {hyper} with {solver}".format_map(row)
         console.print(Text(f"{kind}: {line}: {row['failure'] or row['status']}"), soft_wrap=True)
     if len(bad) > SHOWN_FAILURES:
         console.print(f"… and {len(bad) - SHOWN_FAILURES} more")
@@ -358,7 +359,7 @@ def _report(console: Console, progress: "Progress", found: "Frame") -> None:
         console.print("To retry the failed tasks, run the same command with --retry-failed.")
 
 
-def _without_optimum(found: "Frame") -> list[tuple[str, int]]:
+def _without_optimum(found: "pd.DataFrame") -> list[tuple[str, int]]:
     """Return rows (label, count) of tasks proven infeasible and proven unbounded."""
     from convexfs.study.outcome_rules import SOLVED
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from convexfs.data.validation import (
     row_blocks,
 )
 from convexfs.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Code of a value that was not seen when the categories were coded; it equals no other code.
 _UNKNOWN = -1.0
@@ -68,7 +71,7 @@ class Coding:
             matrix[:, j] = self._codes(column, j) if j in self.values else _floats(column, where)
         return pd.DataFrame(matrix, frame.index, frame.columns) if X is frame else matrix
 
-    def _codes(self, column: Any, j: int) -> np.ndarray:
+    def _codes(self, column: "pd.Series", j: int) -> np.ndarray:
         cells = column.astype(object)
         codes = self.values[j].get_indexer(cells.map(_plain))
         return np.where(cells.isna(), np.nan, np.where(codes < 0, _UNKNOWN, codes))
@@ -156,7 +159,7 @@ def mixed_table(
     return matrix, categories, told
 
 
-def is_category(column: Any) -> bool:
+def is_category(column: "pd.Series") -> bool:
     """Return whether a column is a pandas Categorical, or text (no numbers) with few values."""
     import pandas as pd
 
@@ -167,7 +170,7 @@ def is_category(column: Any) -> bool:
     cells = column.dropna()
     if not len(cells) or not cells.map(lambda cell: isinstance(cell, str)).all():
         return False
-    numbers: Any = pd.to_numeric(cells, errors="coerce")
+    numbers = pd.to_numeric(cells, errors="coerce")
     if numbers.notna().any():
         return False  # The column holds numbers, some of them written in another way.
     return few_values(cells.nunique(), len(cells))
@@ -201,7 +204,7 @@ def _two_dimensional(X: Any, where: str) -> np.ndarray:
     return array
 
 
-def _positions(chosen: Any, frame: Any, where: str) -> list[int]:
+def _positions(chosen: Any, frame: "pd.DataFrame", where: str) -> list[int]:
     try:
         listed = [chosen] if isinstance(chosen, str) else list(chosen)
     except TypeError:
@@ -248,7 +251,7 @@ def _is_nullable(kind: Any) -> bool:
     return getattr(kind, "kind", "O") in "biuf" and not isinstance(kind, np.dtype)
 
 
-def _floats(column: Any, where: str) -> np.ndarray:
+def _floats(column: "pd.Series", where: str) -> np.ndarray:
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:

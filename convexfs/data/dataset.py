@@ -377,5 +377,5 @@ def feature_frame(data: Dataset) -> Any:
     frame = pd.DataFrame(data.X, columns=list(data.feature_names), copy=bool(data.categories))
     for j, values in data.categories.items():
         codes = np.nan_to_num(data.X[:, j], nan=-1.0).astype(int)
-        frame[data.feature_names[j]] = pd.Categorical.from_codes(codes, list(values))
+        frame[data.feature_names[j]] = pd.Categorical.from_codes(codes, pd.Index(values))
     return frame

@@ -6,9 +6,12 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from convexfs.errors import InputError, and_more
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DAY_OR_YEAR = r"(?:\d{1,2}|\d{4})"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -87,30 +90,30 @@ def few_values(different: int, rows: int) -> bool:
     return different <= min(_MOST_VALUES, max(_FEW, _MOST_SHARE * rows))
 
 
-def to_numbers(column: Any) -> Any:
+def to_numbers(column: "pd.Series") -> "pd.Series":
     """Return a pandas column as numbers, NaN where a cell is not a number."""
     import pandas as pd
 
     return pd.to_numeric(column, errors="coerce")
 
 
-def text_column(column: Any) -> TextColumn:
+def text_column(column: "pd.Series") -> TextColumn:
     """Return the TextColumn of a pandas column that is not numeric."""
     cells = column.reset_index(drop=True)
-    known: Any = cells[cells.notna()]
+    known = cells[cells.notna()]
     if column.dtype.kind in "mM" or not len(known):
         cell, row = (known.iloc[0], known.index[0]) if len(known) else (column.iloc[0], 0)
         return TextColumn(str(column.name), DATES, cell, int(row) + 1, (), 0, False, False)
-    texts: Any = known.map(lambda cell: cell.decode() if isinstance(cell, bytes) else str(cell))
+    texts = known.map(lambda cell: cell.decode() if isinstance(cell, bytes) else str(cell))
     plain = to_numbers(texts).notna()
-    with_points: Any = texts.str.replace(",", ".", regex=False)
+    with_points = texts.str.replace(",", ".", regex=False)
     number = to_numbers(with_points).notna()
-    number &= ~texts.map(lambda cell: THOUSANDS.fullmatch(cell) is not None).astype(bool)
+    number &= ~texts.map(lambda cell: THOUSANDS.fullmatch(str(cell)) is not None).astype(bool)
     if number.all():
         # The column has decimal commas, or numbers stored as text.
         number = plain if not plain.all() else ~plain
     odd = texts[~number]
-    dates = odd.map(lambda cell: _DATE.fullmatch(cell.strip()) is not None)
+    dates = odd.map(lambda cell: _DATE.fullmatch(str(cell).strip()) is not None)
     return TextColumn(
         name=str(column.name),
         what=DATES if dates.mean() > _MOSTLY and len(odd) > _MOSTLY * len(texts) else TEXT,

@@ -4,13 +4,16 @@ import os
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from convexfs.data.dataset import Dataset, feature_frame
 from convexfs.data.readers.options import unused_name
 from convexfs.errors import InputError, writing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Most columns of an Excel worksheet.
 _WIDEST_SHEET = 16_384
@@ -59,7 +62,7 @@ def check_package(path: Path) -> None:
         )
 
 
-def _frame(data: Dataset) -> Any:
+def _frame(data: Dataset) -> "pd.DataFrame":
     frame = feature_frame(data).copy()
     # Rename the target column if a feature has the same name.
     frame[unused_name(data.target, frame.columns)] = data.labels
@@ -88,7 +91,7 @@ def _write_npz(data: Dataset, path: Path) -> None:
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
-def write_frame(frame: Any, path: str | Path) -> None:
+def write_frame(frame: "pd.DataFrame", path: str | Path) -> None:
     """Write a DataFrame to a csv, tsv, parquet or xlsx file.
 
     Parameters
@@ -103,7 +106,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
         FRAME_WRITERS[suffix](frame, path)
 
 
-FRAME_WRITERS: dict[str, Callable[[Any, Path], None]] = {
+FRAME_WRITERS: dict[str, Callable[["pd.DataFrame", Path], None]] = {
     ".csv": lambda frame, path: frame.to_csv(path, index=False),
     ".tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
     ".parquet": lambda frame, path: frame.to_parquet(path, index=False),

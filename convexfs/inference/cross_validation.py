@@ -1,6 +1,6 @@
 """Helpers of cross-validation: row indexing, scaling, and errors of predictions."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,6 +15,9 @@ from sklearn.utils import get_tags
 from convexfs.data.dataset import rescaled
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sparse import SparseSamples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Types of numeric columns, as pandas' ``select_dtypes`` names them.
 _NUMBERS = ["number", "bool"]
@@ -40,7 +43,7 @@ def as_rows(X: Any) -> Any:
     return X.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _table(samples: MixedSamples) -> Any:
+def _table(samples: MixedSamples) -> "pd.DataFrame":
     import pandas as pd
 
     values = np.where(samples.seen > 0, samples.x / samples.scale + samples.centre, np.nan)

@@ -1,9 +1,11 @@
 """Write the figures and tables of a report to files, by matplotlib, CSV and LaTeX."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from convexfs.diagnosis.explanation import escape_latex
 from convexfs.errors import writing
@@ -57,13 +59,15 @@ def draw(figure: Figure, solvers: list[str], panel: str) -> Any:
     return canvas
 
 
-def _series(figure: Figure, rows: Any, names: list[str]) -> list[tuple[int, str, Any]]:
+def _series(
+    figure: Figure, rows: pd.DataFrame, names: list[str]
+) -> list[tuple[int, str, pd.DataFrame]]:
     """Return (colour number, name, rows) of each series that has rows."""
     found = dict(iter(rows.groupby(figure.series, sort=False)))
     return [(k, name, found[name]) for k, name in enumerate(names) if name in found]
 
 
-def _draw_lines(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
+def _draw_lines(axes: Any, figure: Figure, rows: pd.DataFrame, names: list[str]) -> None:
     steps = figure.kind == "steps"
     for k, name, own in _series(figure, rows, names):
         axes.plot(
@@ -73,7 +77,7 @@ def _draw_lines(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
         )  # fmt: skip
 
 
-def _draw_points(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
+def _draw_points(axes: Any, figure: Figure, rows: pd.DataFrame, names: list[str]) -> None:
     for k, name, own in _series(figure, rows, names):
         axes.scatter(
             own[figure.x], own[figure.y], s=16, alpha=0.75, label=name, linewidths=0,
@@ -87,7 +91,7 @@ def _draw_points(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None
         )  # fmt: skip
 
 
-def _draw_bars(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
+def _draw_bars(axes: Any, figure: Figure, rows: pd.DataFrame, names: list[str]) -> None:
     table = rows.pivot_table(figure.x, figure.y, figure.series, sort=False, fill_value=0.0)
     ends = table[names].cumsum(axis=1)
     for k, name in enumerate(names):
@@ -96,7 +100,7 @@ def _draw_bars(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
     axes.invert_yaxis()
 
 
-def _draw_heat(axes: Any, figure: Figure, rows: Any, names: list[str]) -> None:
+def _draw_heat(axes: Any, figure: Figure, rows: pd.DataFrame, names: list[str]) -> None:
     table = rows.pivot_table(figure.value, figure.y, figure.x, sort=False)
     if set(table.columns) <= set(names):
         table = table[[name for name in names if name in table]]
@@ -167,7 +171,7 @@ def latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _cells(shown: list[Column], row: Mapping[str, object]) -> list[str]:
+def _cells(shown: list[Column], row: Mapping[Hashable, object]) -> list[str]:
     return [column.printed(row[column.name]) for column in shown]
 
 

@@ -48,7 +48,8 @@ def drawn_table(figure: Figure, solvers: list[str]) -> pd.DataFrame:
     frame = figure.ordered(solvers)
     along = {figure.x: figure.log_x, figure.y: figure.log_y}
     numbers = frame[[name for name in along if along[name]]].select_dtypes("float")
-    return frame.assign(**numbers.map(lambda value: float(f"{value:.4g}")))
+    short = numbers.map(lambda value: float(f"{value:.4g}"))
+    return frame.assign(**{str(name): values for name, values in short.items()})
 
 
 def page_html(

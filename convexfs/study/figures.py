@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from convexfs.report.figure import Figure, spread
-from convexfs.study.outcome_rules import ANSWERED, WRONG, Frame
+from convexfs.study.outcome_rules import ANSWERED, WRONG
 from convexfs.study.summary import accuracy_time, agreement, performance_profile
 from convexfs.study.time_to_accuracy import CURVE, reached_within, targets_of, time_to_accuracy
 
@@ -21,12 +21,12 @@ PARTS = {"build_seconds": "build", "compile_seconds": "compile", "solve_seconds"
 REST = "rest"
 
 
-def profile(outcomes: Frame) -> Figure | None:
+def profile(outcomes: pd.DataFrame) -> Figure | None:
     """Return the figure of performance profiles by settings and class; None for one solver.
 
     None also if nothing is solved.
     """
-    frame: Frame = performance_profile(outcomes)
+    frame = performance_profile(outcomes)
     if frame["solver"].nunique() < 2 or not frame["share"].any():
         return None
     return Figure(
@@ -39,7 +39,7 @@ def profile(outcomes: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def accuracy(outcomes: Frame) -> Figure | None:
+def accuracy(outcomes: pd.DataFrame) -> Figure | None:
     """Return the figure of error against time per instance and solver, wrong ringed; or None."""
     frame = accuracy_time(outcomes)
     # A logarithmic axis cannot show an error of 0 or a time of 0.
@@ -65,9 +65,9 @@ def accuracy(outcomes: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def time_to(outcomes: Frame) -> Figure | None:
+def time_to(outcomes: pd.DataFrame) -> Figure | None:
     """Return the figure of the share of problems at a verified accuracy within a time, or None."""
-    frame: Frame = reached_within(outcomes)
+    frame = reached_within(outcomes)
     if frame["solver"].nunique() < 2:
         return None
     accuracy = frame["target"].map("{:.0e}".format)
@@ -83,9 +83,9 @@ def time_to(outcomes: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | None:
+def cost_of_accuracy(outcomes: pd.DataFrame, shift: float | None = None) -> Figure | None:
     """Return the figure of mean seconds to each accuracy (the limit if missed), or None."""
-    frame: Frame = time_to_accuracy(outcomes, shift, CURVE)
+    frame = time_to_accuracy(outcomes, shift, CURVE)
     if frame["solver"].nunique() < 2 or outcomes["settings"].nunique() < 2:
         return None
     drawn = frame[frame["reached"] > 0]
@@ -98,7 +98,7 @@ def cost_of_accuracy(outcomes: Frame, shift: float | None = None) -> Figure | No
     )  # fmt: skip
 
 
-def time_split(outcomes: Frame) -> Figure | None:
+def time_split(outcomes: pd.DataFrame) -> Figure | None:
     """Return the figure of mean seconds a task: build, compile, solve, rest; or None.
 
     Only solved and undecided tasks count.
@@ -106,12 +106,12 @@ def time_split(outcomes: Frame) -> Figure | None:
     timed = outcomes[outcomes["outcome"].isin(ANSWERED) & outcomes["wall_seconds"].notna()]
     if timed.empty:
         return None
-    parts: Frame = timed[list(PARTS)].fillna(0.0).rename(columns=PARTS)
+    parts = timed[list(PARTS)].fillna(0.0).rename(columns=PARTS)
     parts[REST] = (timed["wall_seconds"] - parts.sum(axis=1)).clip(lower=0.0)
     parts[["problem", "solver"]] = timed[["problem", "solver"]]
     if parts["problem"].nunique() > 1:
         parts = pd.concat([parts.assign(problem=ALL_PROBLEMS), parts])
-    means: Frame = parts.groupby(["problem", "solver"], sort=False).mean().reset_index()
+    means = parts.groupby(["problem", "solver"], sort=False).mean().reset_index()
     long = means.melt(["problem", "solver"], var_name="part", value_name="seconds")
     return Figure(
         "time-split", "Where the time goes", "bars", long, "seconds", "solver",
@@ -121,7 +121,7 @@ def time_split(outcomes: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
+def convergence(outcomes: pd.DataFrame, solutions: pd.DataFrame) -> Figure | None:
     """Return the figure of the weights' relative change per iteration of first repeats, or None."""
     told = outcomes.loc[outcomes["repeat"] == 0, ["key", "instance", "solver"]]
     steps = solutions[solutions["change"].notna()].merge(told, on="key")
@@ -134,9 +134,9 @@ def convergence(outcomes: Frame, solutions: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def feature_agreement(selected: Frame) -> Figure | None:
+def feature_agreement(selected: pd.DataFrame) -> Figure | None:
     """Return the heat map of how much two solvers' selected features overlap, or None."""
-    frame: Frame = agreement(selected)
+    frame = agreement(selected)
     if frame["solver"].nunique() < 2:
         return None
     return Figure(
@@ -147,7 +147,7 @@ def feature_agreement(selected: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def selected_features(selected: Frame) -> Figure | None:
+def selected_features(selected: pd.DataFrame) -> Figure | None:
     """Return heat maps of features by solver, for 40 instances with most differences; or None."""
     solved = selected[selected["outcome"].isin(ANSWERED)]
     many = solved.groupby("instance")["solver"].transform("nunique") > 1
@@ -164,7 +164,7 @@ def selected_features(selected: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def _shares(solved: Frame) -> Frame:
+def _shares(solved: pd.DataFrame) -> pd.DataFrame:
     """Return each solver's fraction of solutions that select a feature, for the most selected."""
     answers = solved.groupby("solver").size()
     long = solved[["instance", "solver", "features"]].explode("features").dropna()
@@ -172,12 +172,12 @@ def _shares(solved: Frame) -> Frame:
     often = counts.groupby("features").sum().nlargest(MOST_FEATURES).index
     table = counts.unstack(fill_value=0).reindex(index=answers.index, fill_value=0)
     table = table[sorted(often)].div(answers, axis=0)
-    table.columns = [str(feature + 1) for feature in table.columns]
-    long = table.rename_axis(columns="feature").stack().rename("share").reset_index()
+    table.columns = [str(feature + 1) for feature in sorted(often)]
+    long = table.rename_axis(columns="feature").stack().reset_index().rename(columns={0: "share"})
     return long.assign(instance=solved["instance"].iloc[0])
 
 
-def local_features(points: Frame) -> Figure | None:
+def local_features(points: pd.DataFrame) -> Figure | None:
     """Return the heat map of which sample selects which feature in an LLFS fit, or None.
 
     At most MOST_SAMPLES samples, evenly spaced, and the MOST_FEATURES most selected are drawn.
@@ -189,20 +189,21 @@ def local_features(points: Frame) -> Figure | None:
     long = points[["point", "features"]].explode("features").dropna()
     often = long["features"].value_counts().nlargest(MOST_FEATURES).index.sort_values()
     shown = spread(points["point"].sort_values().to_numpy(), MOST_SAMPLES)
-    chosen: Frame = pd.crosstab(long["point"], long["features"]).reindex(
+    chosen = pd.crosstab(long["point"], long["features"]).reindex(
         index=shown, columns=often, fill_value=0
     )
-    chosen.columns = [str(feature + 1) for feature in chosen.columns]
-    frame = chosen.rename_axis(index="sample", columns="feature").stack().rename("chosen")
+    chosen.columns = [str(feature + 1) for feature in often]
+    chosen = chosen.rename_axis(index="sample", columns="feature")
+    frame = chosen.stack().reset_index().rename(columns={0: "chosen"})
     return Figure(
-        "local-features", "Local features", "heat", frame.reset_index().astype({"sample": str}),
+        "local-features", "Local features", "heat", frame.astype({"sample": str}),
         "feature", "sample", "feature, from 1", "sample, from 0", value="chosen",
         value_label="selected",
         note=f"{len(shown)} of {len(points)} samples, {len(often)} features selected most.",
     )  # fmt: skip
 
 
-def pareto(betas: Frame) -> Figure | None:
+def pareto(betas: pd.DataFrame) -> Figure | None:
     """Return the figure of U1 against U2 along beta, relaxed and rounded, of 40 samples; or None.
 
     `betas` has the columns of LLFS's ``points_``, and ``point``.
@@ -221,7 +222,7 @@ def pareto(betas: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def along_beta(betas: Frame) -> Figure | None:
+def along_beta(betas: pd.DataFrame) -> Figure | None:
     """Return the figure of relaxed optima's residuals against beta, of 40 samples; or None."""
     some = _some_samples(betas) if len(betas) else betas
     # A closed-form solution has residual 0, which a logarithmic axis cannot show.
@@ -236,37 +237,37 @@ def along_beta(betas: Frame) -> Figure | None:
     )  # fmt: skip
 
 
-def _some_samples(betas: Frame) -> Frame:
+def _some_samples(betas: pd.DataFrame) -> pd.DataFrame:
     kept = betas[betas["point"].isin(spread(np.unique(betas["point"]), MOST_PANELS))]
     return kept.assign(sample="sample " + kept["point"].astype(str))
 
 
-def _step_curves(frame: Frame, *panels: str) -> Frame:
+def _step_curves(frame: pd.DataFrame, *panels: str) -> pd.DataFrame:
     """Return at most MOST_STEPS points of each solver's curve, with a column ``panel``."""
     labelled = frame.assign(panel=_panels(frame, *panels))
     groups = labelled.groupby(["panel", "solver"], sort=False, group_keys=False)
     return pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
 
 
-def _panels(frame: Frame, *columns: str) -> Frame:
+def _panels(frame: pd.DataFrame, *columns: str) -> pd.Series:
     """Return each row's label: those of the columns that vary, or the first column."""
     varied = [name for name in columns if frame[name].nunique() > 1] or list(columns[:1])
     return frame[varied].astype(str).agg(", ".join, axis=1)
 
 
-def _thinned(rows: Frame, most: int) -> Frame:
+def _thinned(rows: pd.DataFrame, most: int) -> pd.DataFrame:
     """Return at most `most` rows, evenly spaced, including the first and last."""
     return rows.iloc[spread(np.arange(len(rows)), most)]
 
 
-def _uncovered(frame: Frame) -> Frame:
+def _uncovered(frame: pd.DataFrame) -> pd.DataFrame:
     """Drop points near another of the same solver until each panel has at most MOST_POINTS.
 
     The coarsest grid has one cell per factor of ten; panels may keep more points on it.
     """
     kept, fineness = frame, 20
     while kept["settings"].value_counts().max() > MOST_POINTS and fineness:
-        cells = (np.log10(frame[["solve_seconds", "error"]]) * fineness).round()
+        cells = (frame[["solve_seconds", "error"]].apply(np.log10) * fineness).round()
         cells[["settings", "solver", "wrong"]] = frame[["settings", "solver", "wrong"]]
         kept, fineness = frame[~cells.duplicated()], fineness - 1
     return kept.reset_index(drop=True)

@@ -12,7 +12,6 @@ from convexfs.batch.problem_files.base import OWN_DATA
 from convexfs.methods import stored_formulation
 from convexfs.records import RAW
 from convexfs.report.sanitiser import without_folders
-from convexfs.study.outcome_rules import Frame
 
 DEFAULT = "default"
 _CLASSES = {"SDP": "SDP", "POW": "POW", "EXP": "EXP", "SOC": "SOCP", "QP": "QP"}
@@ -22,7 +21,7 @@ _APART = ["formulation", "problem_file", "problem_code", "data_sha256", "seed", 
 _PATHS = ("problem_file", "data")
 
 
-def settings(frame: Frame) -> Frame:
+def settings(frame: pd.DataFrame) -> pd.Series:
     """Return each row's label of settings: the accuracy, and "raw" or "warm" if so."""
     default = frame["tol"].isna()
     accuracy = frame["tol"].map(format_tolerance).mask(default, DEFAULT)
@@ -39,7 +38,7 @@ def format_tolerance(tol: float) -> str:
     return short if float(short) == tol else f"{tol:g}"
 
 
-def solvers(frame: Frame) -> Frame:
+def solvers(frame: pd.DataFrame) -> pd.Series:
     """Return each row's label of the solver: name, interface and options set by the user.
 
     Each choice is one to compare.
@@ -65,7 +64,7 @@ def _words(options: dict[str, Any], inside: str = "") -> list[str]:
     return told
 
 
-def problem_classes(frame: Frame) -> Frame:
+def problem_classes(frame: pd.DataFrame) -> pd.Series:
     """Return each row's problem class, such as SOCP or MISDP: its most general cone, and integers.
 
     Tasks that were cut short have no note of it: another task of the instance has, or else
@@ -92,7 +91,7 @@ def _class(formulation: str | None, needs: str) -> str:
     return f"MI{largest}" if integer else largest
 
 
-def instances(frame: Frame) -> Frame:
+def instances(frame: pd.DataFrame) -> pd.Series:
     """Return each row's instance label, the same only for the same problem, data and parameters."""
     labels = pd.Series(
         [
@@ -116,7 +115,7 @@ def _data_name(data: str) -> str:
     return "" if data == OWN_DATA else Path(data).name
 
 
-def from_common_folder(paths: Frame) -> Frame:
+def from_common_folder(paths: pd.Series) -> pd.Series:
     """Make absolute paths relative to their innermost common folder; other texts stay."""
     places = {path: Path(str(path)) for path in paths.dropna().unique()}
     folders = [place.parent for place in places.values() if place.is_absolute()]
@@ -130,7 +129,7 @@ def from_common_folder(paths: Frame) -> Frame:
     return paths.map(short).astype("string")
 
 
-def without_places(frame: Frame) -> Frame:
+def without_places(frame: pd.DataFrame) -> pd.DataFrame:
     """Make paths relative to their common folder, and remove folders from messages (private)."""
     told = {name: from_common_folder(frame[name]) for name in _PATHS}
     folders = sorted(_folders(frame), key=len, reverse=True)
@@ -138,7 +137,7 @@ def without_places(frame: Frame) -> Frame:
     return frame.assign(**told, failure=said.astype("string"))
 
 
-def _folders(frame: Frame) -> set[str]:
+def _folders(frame: pd.DataFrame) -> set[str]:
     paths = {str(path) for name in _PATHS for path in frame[name].dropna().unique()}
     return {path.rpartition("/")[0] + "/" for path in paths if path.startswith("/")}
 

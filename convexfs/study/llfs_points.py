@@ -5,14 +5,13 @@ are local optima, so no true one is known: each solver is compared with the best
 """
 
 import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from convexfs.batch.store.store import unpack
 from convexfs.errors import RunError
-from convexfs.study.outcome_rules import LOCAL, Frame
+from convexfs.study.outcome_rules import LOCAL
 
 POINT, ITERATION = "point ", "iteration"
 #: U1 of two solvers counts as equal up to this relative difference.
@@ -24,16 +23,16 @@ STEPS, FITS, POINTS = "convex steps", "whole fits", "whole points, local optima"
 FIT = ["data", "hyper", "tol"]
 
 
-def compared(solutions: Frame) -> str:
+def compared(solutions: pd.DataFrame) -> str:
     """Return text on what was compared: convex steps, entire fits or points with local optima."""
-    last: Any = solutions.drop_duplicates("key", keep="last").set_index("key")
+    last = solutions.drop_duplicates("key", keep="last").set_index("key")
     whole = set(solutions["key"][solutions["label"] == ITERATION])
     local = last["basis"].str.startswith(LOCAL, na=False) | last.index.isin(whole)
     points = last["label"].str.startswith(POINT, na=False)
     return " and ".join(dict.fromkeys(np.where(points, POINTS, np.where(local, FITS, STEPS))))
 
 
-def kept_points(tasks: Frame, solutions: Frame) -> Frame:
+def kept_points(tasks: pd.DataFrame, solutions: pd.DataFrame) -> pd.DataFrame:
     """Return one row per finished point of the LLFS fits in a run, in order of completion.
 
     Its columns are FIT, solver, repeat, point, features, radius, beta, score, seconds,
@@ -65,7 +64,7 @@ def _without_point(hyper: str) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def last_fit(points: Frame) -> Frame:
+def last_fit(points: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the most recent fit's points, of the first repeat, sorted by point."""
     if points.empty:
         return points
@@ -78,7 +77,7 @@ def last_fit(points: Frame) -> Frame:
     return own.sort_values("point", ignore_index=True)
 
 
-def along_beta(points: Frame) -> Frame:
+def along_beta(points: pd.DataFrame) -> pd.DataFrame:
     """Return the tables of all points in one: a row per point and beta."""
     parts = [
         pd.DataFrame(table).assign(point=point)
@@ -87,7 +86,7 @@ def along_beta(points: Frame) -> Frame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def comparison(points: Frame) -> Frame:
+def comparison(points: pd.DataFrame) -> pd.DataFrame:
     """Return one row per fit and solver: its U1 against the best of the others, and its time.
 
     Beta = 1 is left out: there any maximiser of U2 will do, whatever its U1.
@@ -95,7 +94,7 @@ def comparison(points: Frame) -> Frame:
     rows = []
     for fit, own in points.groupby(FIT, sort=False, dropna=False):
         first = own[own["repeat"].fillna(0) == 0].drop_duplicates(["solver", "point"], keep="last")
-        pairs: Any = pd.concat(
+        pairs = pd.concat(
             [along_beta(part).assign(solver=solver) for solver, part in first.groupby("solver")]
         )
         pairs = pairs[pairs["beta"] < 1.0].reset_index(drop=True)
@@ -111,7 +110,7 @@ def comparison(points: Frame) -> Frame:
     return pd.DataFrame(rows)
 
 
-def _against(mine: Frame, others: Frame) -> dict[str, float]:
+def _against(mine: pd.DataFrame, others: pd.DataFrame) -> dict[str, float]:
     """Count (point, beta) pairs at which a solver's U1 equals, beats or misses the others' best."""
     pair = ["point", "beta"]
     held = mine.merge(others.groupby(pair)["u1"].min().rename("best"), on=pair, how="left")

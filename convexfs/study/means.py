@@ -10,10 +10,11 @@ than FEWEST problems give no interval.
 """
 
 import numpy as np
+import pandas as pd
 from scipy.stats import t as student
 
 from convexfs.errors import check_number
-from convexfs.study.outcome_rules import ANSWERED, Frame
+from convexfs.study.outcome_rules import ANSWERED
 
 #: Default shift: seconds added to each time before the logarithm.
 USUAL_SHIFT = 1e-3
@@ -32,13 +33,13 @@ def chosen_shift(shift: float | None) -> float:
     return float(shift)
 
 
-def logs(own: Frame, shift: float, column: str = "charged_seconds") -> Frame:
+def logs(own: pd.DataFrame, shift: float, column: str = "charged_seconds") -> pd.DataFrame:
     """Return log(seconds + shift) of one solver, one row per instance, one column per repeat."""
     shifted = np.log((own[column] + shift).clip(lower=TICK))
     return shifted.groupby([own["instance"], own["repeat"]]).mean().unstack()
 
 
-def mean_and_error(values: Frame) -> tuple[float, float]:
+def mean_and_error(values: pd.DataFrame) -> tuple[float, float]:
     """Return the mean over instances and the half-width of its 99 % interval; NaN if too few."""
     own = values.mean(axis=1).dropna()
     if len(own) < FEWEST:
@@ -47,13 +48,13 @@ def mean_and_error(values: Frame) -> tuple[float, float]:
     return own.mean(), width * own.std(ddof=1) / np.sqrt(len(own))
 
 
-def interval(values: Frame) -> tuple[float, float, float]:
+def interval(values: pd.DataFrame) -> tuple[float, float, float]:
     """Return lower end, mean and upper end of the 99 % interval over instances."""
     mean, half = mean_and_error(values)
     return mean - half, mean, mean + half
 
 
-def seconds(own: Frame, shift: float) -> dict[str, float]:
+def seconds(own: pd.DataFrame, shift: float) -> dict[str, float]:
     """Return one solver's shifted geometric mean of charged seconds, and its 99 % interval.
 
     The interval is taken of the logarithm of the mean itself, so that it never reaches 0.
@@ -64,12 +65,12 @@ def seconds(own: Frame, shift: float) -> dict[str, float]:
     return {"seconds": middle, "seconds_low": middle / factor, "seconds_high": middle * factor}
 
 
-def times_best(own: Frame, shift: float) -> float:
+def times_best(own: pd.DataFrame, shift: float) -> float:
     """Return the geometric mean of the ratio of one solver's seconds to ``best``, both shifted."""
     return float(np.exp(interval(logs(own, shift) - logs(own, shift, "best"))[1]))
 
 
-def with_best(outcomes: Frame) -> Frame:
+def with_best(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Add ``best``: the least seconds of a solver that solved it or is undecided; NaN if none."""
     problem = [outcomes[name] for name in ("settings", "instance", "repeat")]
     answered = outcomes["charged_seconds"].where(outcomes["outcome"].isin(ANSWERED))

@@ -29,8 +29,6 @@ objective's terms, which may be far larger than the objective: a proven objectiv
 than a more accurate one by more than the bound is undecided.
 """
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -45,8 +43,6 @@ from convexfs.records import (
     UNDECIDED,
 )
 
-#: A DataFrame or Series; pandas' type hints mislead type checkers.
-Frame = Any
 SOLVED, WRONG, FAILED = "solved", "wrong claim", "failed"
 #: All outcomes of a task, best first.
 OUTCOMES = (SOLVED, UNDECIDED, WRONG, FAILED, TIMEOUT, SKIPPED)
@@ -73,12 +69,12 @@ ROUNDING = 1e-9
 FAR = 1e-3
 
 
-def allowed(frame: Frame) -> Frame:
+def allowed(frame: pd.DataFrame) -> pd.Series:
     """Return, for each row, the largest residual at which a solution counts as solved."""
     return SLACK * (1 + ROUNDING) * frame["tol"].fillna(DEFAULT_ACCURACY)
 
 
-def classify_outcomes(frame: Frame) -> Frame:
+def classify_outcomes(frame: pd.DataFrame) -> pd.DataFrame:
     """Add columns error, ok, fooled, objective_error and outcome to `frame`, and return it.
 
     Its columns ``undecided`` and ``refuted`` have the verdicts of the certificates.
@@ -106,16 +102,16 @@ def classify_outcomes(frame: Frame) -> Frame:
     return frame
 
 
-def _within(frame: Frame) -> Frame:
+def _within(frame: pd.DataFrame) -> pd.Series:
     return (frame["error"] <= allowed(frame)).astype("boolean").mask(frame["error"].isna())
 
 
-def _proven(frame: Frame) -> Frame:
+def _proven(frame: pd.DataFrame) -> pd.Series:
     """Return a mask of the rows with status optimal that their certificates prove."""
     return (frame["status"] == OPTIMAL) & frame["ok"].fillna(False) & frame["gap"].notna()
 
 
-def _references(candidates: Frame, frame: Frame) -> Frame:
+def _references(candidates: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Return each row's distance from its problem's reference objective, and if that is proven.
 
     The reference is the most accurate proven one of the `candidates`, which are rows of `frame`
@@ -145,7 +141,7 @@ def _references(candidates: Frame, frame: Frame) -> Frame:
     return best
 
 
-def _far_from_better(frame: Frame) -> Frame:
+def _far_from_better(frame: pd.DataFrame) -> pd.Series:
     """Return a mask of objectives that are FAR worse than a proven one of the same problem.
 
     A proven point may violate constraints by its accuracy, and be better than the optimum for
@@ -158,13 +154,16 @@ def _far_from_better(frame: Frame) -> Frame:
     return (least - best) / np.maximum(size, best.abs()) > np.maximum(FAR, allowed(frame))
 
 
-def _senses(frame: Frame) -> Frame:
+def _senses(frame: pd.DataFrame) -> pd.Series:
     """Return "min" or "max" of each row; where missing, that of the printed formulation."""
     untold = frame.loc[frame["sense"].isna(), "formulation"]
-    return frame["sense"].fillna(untold.map(lambda name: stored_formulation(name).equation[:3]))
+    printed = untold.map(lambda name: stored_formulation(str(name)).equation[:3])
+    return frame["sense"].fillna(printed)
 
 
-def _outcome(frame: Frame, off: Frame, far: Frame, contested: Frame) -> Frame:
+def _outcome(
+    frame: pd.DataFrame, off: pd.Series, far: pd.Series, contested: pd.Series
+) -> pd.Series:
     """Return the outcome of each row: solved, undecided, wrong claim, failed, timeout, skipped.
 
     `off` are objectives that are not optimal, `far` those that no proof can save, `contested`
@@ -197,17 +196,17 @@ def _outcome(frame: Frame, off: Frame, far: Frame, contested: Frame) -> Frame:
     return pd.Series(found, index=frame.index, dtype="string")
 
 
-def _of_anyone(frame: Frame, known: Frame) -> Frame:
+def _of_anyone(frame: pd.DataFrame, known: pd.Series) -> pd.Series:
     """Return whether the mask `known` holds for any solver of the task's problem."""
     return known.groupby([frame["instance"], frame["repeat"]]).transform("any")
 
 
-def unsolved_seconds(frame: Frame) -> Frame:
+def unsolved_seconds(frame: pd.DataFrame) -> pd.Series:
     """Return the seconds that each row is charged if unsolved: its limit, or the longest time."""
     return frame["time_limit"].fillna(frame[["solve_seconds", "wall_seconds"]].max(axis=None))
 
 
-def charged_seconds(frame: Frame) -> Frame:
+def charged_seconds(frame: pd.DataFrame) -> pd.Series:
     """Return each row's charged seconds: of its solve, the limit if unsolved, NaN if skipped."""
     seconds = frame["solve_seconds"].where(frame["outcome"].isin(ANSWERED), unsolved_seconds(frame))
     return seconds.mask(frame["outcome"] == SKIPPED)

@@ -18,13 +18,7 @@ from convexfs.errors import InputError, writing
 from convexfs.methods import stored_formulation, stored_names
 from convexfs.records import RELEVANT_SHARE, SKIPPED
 from convexfs.study import labels
-from convexfs.study.outcome_rules import (
-    OUTCOMES,
-    RESIDUALS,
-    Frame,
-    charged_seconds,
-    classify_outcomes,
-)
+from convexfs.study.outcome_rules import OUTCOMES, RESIDUALS, charged_seconds, classify_outcomes
 from convexfs.study.published import add_published
 
 #: Columns that identify a task; of several results, for instance after code changes, the last
@@ -58,8 +52,8 @@ def outcomes(folder: str | Path, keys: Collection[str] = ()) -> pd.DataFrame:
 
 
 def outcomes_of_tables(
-    folder: str | Path, tasks: Frame, solutions: Frame, keys: Collection[str] = ()
-) -> Frame:
+    folder: str | Path, tasks: pd.DataFrame, solutions: pd.DataFrame, keys: Collection[str] = ()
+) -> pd.DataFrame:
     """Return the table of :func:`outcomes` from tables of tasks and solutions."""
     if tasks.empty:
         raise InputError(f"{folder}: has no finished task yet; wait for the first and try again")
@@ -73,7 +67,7 @@ def outcomes_of_tables(
             f"{folder}: holds results of {unknown[0]!r}, a formulation that this version of "
             "convexfs does not know; read it with the version that wrote it"
         )
-    frame: Frame = tasks.drop(columns="ok").merge(_worst(solutions), on="key", how="left")
+    frame = tasks.drop(columns="ok").merge(_worst(solutions), on="key", how="left")
     frame["settings"], frame["solver"] = labels.settings(frame), labels.solvers(frame)
     frame["told"] = frame["options"].fillna("{}").map(labels.words).astype("string")
     frame["instance"] = labels.instances(frame)
@@ -95,7 +89,7 @@ def outcomes_of_tables(
     return frame
 
 
-def _largest_dimacs(told: Frame) -> Frame:
+def _largest_dimacs(told: pd.Series) -> pd.Series:
     """Return the largest of each task's six DIMACS errors, read from JSON; NaN if it has none."""
     errors = [
         max(json.loads(own).values(), default=np.nan) if isinstance(own, str) else np.nan
@@ -104,7 +98,7 @@ def _largest_dimacs(told: Frame) -> Frame:
     return pd.to_numeric(pd.Series(errors, index=told.index, dtype=object), errors="coerce")
 
 
-def _skip_integer_variants(frame: Frame) -> None:
+def _skip_integer_variants(frame: pd.DataFrame) -> None:
     """Mark, in place, mixed-integer variants as skipped where their continuous twin took part."""
     from convexfs.solving.backends import integer_variants
 
@@ -117,17 +111,17 @@ def _skip_integer_variants(frame: Frame) -> None:
         frame.loc[rows, "failure"] = f"without integers {variant} is {twin}, which takes part"
 
 
-def was_disturbed(tasks: Frame) -> Frame:
+def was_disturbed(tasks: pd.DataFrame) -> pd.Series:
     """Return a mask of tasks that got too little of their core; missing if unknown."""
     lost = tasks["wall_seconds"] - tasks["cpu_seconds"]
     slow = tasks["cpu_seconds"] < UNDISTURBED * tasks["wall_seconds"]
     return (slow & (lost > MOMENT)).astype("boolean").mask(tasks["cpu_seconds"].isna())
 
 
-def certificate_warnings(frame: Frame) -> list[str]:
+def certificate_warnings(frame: pd.DataFrame) -> list[str]:
     """Return warnings about proofs that contradict each other, and about outdated certificates."""
     lines = []
-    fooled: Frame = frame[frame["fooled"].fillna(False)]
+    fooled = frame[frame["fooled"].fillna(False)]
     if len(fooled):
         first = "{solver} on {instance}, objective {objective:.9g}".format(**fooled.iloc[0])
         lines.append(
@@ -144,7 +138,7 @@ def certificate_warnings(frame: Frame) -> list[str]:
     return lines
 
 
-def busy_words(frame: Frame) -> str:
+def busy_words(frame: pd.DataFrame) -> str:
     """Return a text on how many tasks other work slowed down; "" if none."""
     timed, busy = int(frame["busy"].notna().sum()), int(frame["busy"].sum())
     if not busy:
@@ -155,13 +149,12 @@ def busy_words(frame: Frame) -> str:
     )
 
 
-def counts(found: Frame) -> dict[str, int]:
+def counts(found: pd.DataFrame) -> dict[str, int]:
     """Return {outcome: number of tasks}, for all outcomes."""
-    found = found["outcome"].value_counts()
-    return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
+    return {outcome: int((found["outcome"] == outcome).sum()) for outcome in OUTCOMES}
 
 
-def selected(rows: Frame, answers: Frame) -> pd.DataFrame:
+def selected(rows: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     """Return a table of the solutions of a run with the features (indices) that each selects.
 
     A feature is selected above 1 % of the largest weight, as the estimators do; of a
@@ -241,7 +234,7 @@ def _features(primal: dict[str, np.ndarray], formulation: str) -> tuple[int, ...
     return tuple(np.flatnonzero(weights > bound).tolist())
 
 
-def _worst(solutions: Frame) -> Frame:
+def _worst(solutions: pd.DataFrame) -> pd.DataFrame:
     """Return, per task, the largest residuals over its steps and its last step's verdict."""
     # The gap of an undecided certificate may belong to other data, unless a formula gives it.
     known = solutions["ok"].notna() | solutions["basis"].str.startswith(FORMULA, na=False)

@@ -20,14 +20,14 @@ import pandas as pd
 from convexfs.records import OPTIMAL
 from convexfs.study import columns
 from convexfs.study.columns import names
-from convexfs.study.outcome_rules import SOLVED, Frame, allowed
+from convexfs.study.outcome_rules import SOLVED, allowed
 from convexfs.study.public_sets import SETS
 
 _TABLE = Path(__file__).with_name("published_optima.csv")
 OTHERS = "*"
 
 
-def add_published(frame: Frame) -> None:
+def add_published(frame: pd.DataFrame) -> None:
     """Add columns ``set`` and ``published`` in place: each file's public set and known result.
 
     A set is recognised by the folder of its files, as ``--set`` finds them.
@@ -60,23 +60,25 @@ def _plain(name: str) -> str:
     return name if name == OTHERS else re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def beside_published(outcomes: Frame) -> pd.DataFrame:
+def beside_published(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return published and found optima of public instances, one row each.
 
     The columns are :data:`~convexfs.study.columns.PUBLISHED`.
     """
-    groups: Any = outcomes[outcomes["published"].notna()].groupby(["set", "instance", "published"])
-    rows = [_row(of, instance, printed, own) for (of, instance, printed), own in groups]
+    groups = outcomes[outcomes["published"].notna()].groupby(["set", "instance", "published"])
+    rows = [
+        _row(str(of), str(instance), str(printed), own) for (of, instance, printed), own in groups
+    ]
     return pd.DataFrame(rows, columns=names(columns.PUBLISHED))
 
 
-def contradicts(outcomes: Frame) -> Frame:
+def contradicts(outcomes: pd.DataFrame) -> pd.Series:
     """Return a mask of solved tasks whose result differs from the published one.
 
     Objectives may differ by ten times the accuracy asked for, relative to the published optimum or
     to 1, and by half a unit of the last published digit.
     """
-    optimum: Frame = pd.to_numeric(outcomes["published"], errors="coerce")
+    optimum = pd.to_numeric(outcomes["published"], errors="coerce")
     word = outcomes["published"].notna() & optimum.isna()
     expected = outcomes["published"].where(word, OPTIMAL)
     printed = outcomes["published"].astype(object).where(~word & outcomes["published"].notna())
@@ -93,9 +95,9 @@ def _half_unit(printed: str) -> float:
     return 0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
 
 
-def _row(of: str, instance: str, printed: str, own: Frame) -> dict[str, Any]:
-    solved: Frame = own[own["outcome"] == SOLVED]
-    wrong: Frame = own[contradicts(own)]
+def _row(of: str, instance: str, printed: str, own: pd.DataFrame) -> dict[str, Any]:
+    solved = own[own["outcome"] == SOLVED]
+    wrong = own[contradicts(own)]
     best = solved.sort_values("error", kind="stable").head(1)
     status = best["status"].iloc[0] if len(best) else None
     found = best["objective"].iloc[0] if status == OPTIMAL else np.nan

@@ -17,7 +17,7 @@ from convexfs.study import columns
 from convexfs.study.archive import Contents, unpack_archive
 from convexfs.study.columns import names
 from convexfs.study.compare import compare_problems
-from convexfs.study.outcome_rules import ANSWERED, SMALL_OBJECTIVE, Frame, allowed
+from convexfs.study.outcome_rules import ANSWERED, SMALL_OBJECTIVE, allowed
 from convexfs.study.plan import ALL, Plan
 
 #: Name of the folder for the unpacked archive, inside the run's folder.
@@ -104,7 +104,7 @@ def environment_differences(
         yield f"packages: {and_more(changed[:NAMED], len(changed))}"
 
 
-def repeated(before: Frame, after: Frame) -> pd.DataFrame:
+def repeated(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """Return how a repeated comparison differs from the first, per solver and settings.
 
     The columns are :data:`~convexfs.study.columns.REPEATED`.
@@ -119,10 +119,10 @@ def repeated(before: Frame, after: Frame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names(columns.REPEATED))
 
 
-def _compared(pairs: Frame) -> dict[str, Any]:
-    both: Frame = pairs[pairs["where"] == "both"]
-    other: Frame = both[both["outcome"] != both["outcome_now"]]
-    timed: Frame = both[both["outcome"].isin(ANSWERED) & both["outcome_now"].isin(ANSWERED)]
+def _compared(pairs: pd.DataFrame) -> dict[str, Any]:
+    both = pairs[pairs["where"] == "both"]
+    other = both[both["outcome"] != both["outcome_now"]]
+    timed = both[both["outcome"].isin(ANSWERED) & both["outcome_now"].isin(ANSWERED)]
     sizes = np.maximum(timed["objective"].abs(), timed["objective_now"].abs())
     apart = (timed["objective_now"] - timed["objective"]).abs() / sizes.clip(SMALL_OBJECTIVE)
     return {
@@ -136,7 +136,7 @@ def _compared(pairs: Frame) -> dict[str, Any]:
     }
 
 
-def _example(other: Frame) -> str | None:
+def _example(other: pd.DataFrame) -> str | None:
     if other.empty:
         return None
     first = other.iloc[0]

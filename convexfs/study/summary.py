@@ -30,15 +30,8 @@ from convexfs.report.columns import Column
 from convexfs.study import columns
 from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, interval, logs, seconds, times_best, with_best
-from convexfs.study.outcome_rules import (
-    ANSWERED,
-    OUTCOMES,
-    RESIDUALS,
-    SOLVED,
-    WRONG,
-    Frame,
-    allowed,
-)
+from convexfs.study.outcome_rules import ANSWERED, OUTCOMES, RESIDUALS, SOLVED, WRONG, allowed
+from convexfs.study.outcomes import counts
 
 #: ``par10`` charges an unsolved task this multiple of the time limit.
 PENALTY = 10.0
@@ -50,7 +43,7 @@ COUNTS = ("solved", "undecided", "wrong_claims", "failed", "timeouts", "skipped"
 SCOPE = names(columns.SCOPE)
 
 
-def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
+def summary(outcomes: pd.DataFrame, shift: float | None = None) -> pd.DataFrame:
     """Return counts of outcomes, mean seconds and errors, one row per solver and settings.
 
     The columns are :data:`~convexfs.study.columns.SUMMARY`.
@@ -71,23 +64,20 @@ def summary(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     return table.sort_values(by, ascending=[True, False, True], ignore_index=True)
 
 
-def _counts(own: Frame) -> dict[str, Any]:
-    counts = {
-        name: int((own["outcome"] == outcome).sum())
-        for name, outcome in zip(COUNTS, OUTCOMES, strict=True)
-    }
-    tried = len(own) - counts["skipped"]
+def _counts(own: pd.DataFrame) -> dict[str, Any]:
+    found = dict(zip(COUNTS, counts(own).values(), strict=True))
+    tried = len(own) - found["skipped"]
     return {
-        **counts,
+        **found,
         "instances": own.loc[own["outcome"] != SKIPPED, "instance"].nunique(),
         "tried": tried,
-        "success_rate": counts["solved"] / tried if tried else np.nan,
+        "success_rate": found["solved"] / tried if tried else np.nan,
     }
 
 
-def _speed(own: Frame, shift: float) -> dict[str, Any]:
+def _speed(own: pd.DataFrame, shift: float) -> dict[str, Any]:
     tried, solved = own[own["outcome"] != SKIPPED], own["outcome"] == SOLVED
-    right: Frame = own[solved]
+    right = own[solved]
     return {
         **seconds(tried, shift),
         "times_best": times_best(tried, shift),
@@ -104,27 +94,27 @@ def _speed(own: Frame, shift: float) -> dict[str, Any]:
     }
 
 
-def _par10(tried: Frame) -> float:
+def _par10(tried: pd.DataFrame) -> float:
     """Return the mean of charged seconds, unsolved tasks charged ten times (PAR10)."""
     seconds = tried["charged_seconds"]
     return seconds.where(tried["outcome"].isin(ANSWERED), PENALTY * seconds).mean()
 
 
-def _median(values: Frame) -> float:
+def _median(values: pd.Series) -> float:
     """Return the median of the values that are not NaN; NaN if there are none."""
     known = values.dropna()
     return float(known.median()) if len(known) else np.nan
 
 
-def solver_options_table(outcomes: Frame) -> pd.DataFrame:
+def solver_options_table(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a table of the options that each solver ran with, as text, and its tasks."""
-    tried: Frame = outcomes[outcomes["outcome"] != SKIPPED]
+    tried = outcomes[outcomes["outcome"] != SKIPPED]
     by = ["settings", "solver", "solver_version", "told"]
     counted = tried.assign(told=tried["told"].replace("", "nothing")).groupby(by, dropna=False)
     return counted.size().rename("tasks").reset_index()[names(columns.SOLVER_OPTIONS)]
 
 
-def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[Column, ...]]:
+def by_instance(outcomes: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Column, ...]]:
     """Return a table of outcomes, a row per instance and a column per solver; and its columns.
 
     A cell is the worst outcome over the repeats with the median of the seconds charged, such as
@@ -133,11 +123,11 @@ def by_instance(outcomes: Frame) -> tuple[pd.DataFrame, tuple[Column, ...]]:
     where = ["settings", "problem_class", "instance"]
     worst = outcomes["outcome"].map(OUTCOMES.index)
     groups = outcomes.assign(worst=worst).groupby([*where, "solver"], sort=False)
-    cells: Frame = groups.agg(worst=("worst", "max"), seconds=("charged_seconds", "median"))
-    cells = cells.reset_index()
+    cells = groups.agg(worst=("worst", "max"), seconds=("charged_seconds", "median")).reset_index()
     cells = cells[cells["worst"] != OUTCOMES.index(SKIPPED)]
-    told = [_cell(OUTCOMES[row.worst], row.seconds) for row in cells.itertuples()]
-    table: Frame = cells.assign(told=told).pivot(index=where, columns="solver", values="told")
+    ends = zip(cells["worst"], cells["seconds"], strict=True)
+    told = [_cell(OUTCOMES[worst], seconds) for worst, seconds in ends]
+    table = cells.assign(told=told).pivot(index=where, columns="solver", values="told")
     solvers = sorted(table.columns)
     first = (columns.SETTINGS, columns.CLASS, columns.INSTANCE)
     declared = (*first, *(Column(str(name), "timed") for name in solvers))
@@ -148,7 +138,7 @@ def _cell(outcome: str, seconds: Any) -> str:
     return outcome if pd.isna(seconds) else f"{outcome} {seconds:.3g}"
 
 
-def performance_profile(outcomes: Frame) -> pd.DataFrame:
+def performance_profile(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return Dolan and Moré's profile: share of instances solved within a ratio of the fastest.
 
     An instance of one repeat is one problem; its ratio is to the fastest solver of that
@@ -167,11 +157,10 @@ def performance_profile(outcomes: Frame) -> pd.DataFrame:
         for name, group in [(ALL, of_settings), *of_settings.groupby("problem_class")]
     ]
     columns = ["settings", "problem_class", "solver", "ratio", "share"]
-    table: Frame = pd.concat(parts or [pd.DataFrame(columns=columns)], ignore_index=True)
-    return table[columns]
+    return pd.concat(parts or [pd.DataFrame(columns=columns)], ignore_index=True)[columns]
 
 
-def _profile(group: Frame) -> Frame:
+def _profile(group: pd.DataFrame) -> pd.DataFrame:
     tried = group[group["outcome"] != SKIPPED]
     # On a coarse clock both times may be 0: they count as equal.
     ratios = (tried["charged_seconds"] / tried["best"]).fillna(1.0)
@@ -186,7 +175,7 @@ def _profile(group: Frame) -> Frame:
     return pd.concat(steps[1:] or steps)
 
 
-def wrong_claims(outcomes: Frame) -> pd.DataFrame:
+def wrong_claims(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a table of wrong claims: per solver, settings, status and instance, the errors.
 
     The columns are :data:`~convexfs.study.columns.CLAIMS`; residuals are the largest over
@@ -194,25 +183,26 @@ def wrong_claims(outcomes: Frame) -> pd.DataFrame:
     """
     by = ["solver", "settings", "status", "instance"]
     groups = outcomes[outcomes["outcome"] == WRONG].groupby(by)
-    table: Frame = groups[[*RESIDUALS, "objective_error"]].max()
+    table = groups[[*RESIDUALS, "objective_error"]].max()
     return table.assign(claims=groups.size()).reset_index()[names(columns.CLAIMS)]
 
 
-def claimants(claims: Frame) -> pd.DataFrame:
+def claimants(claims: pd.DataFrame) -> pd.DataFrame:
     """Return a table that counts the problems with wrong claims by solver, settings and status.
 
     `claims` are :func:`wrong_claims`, the columns :data:`~convexfs.study.columns.CLAIMANTS`.
     Only the status "optimal" comes with a point whose residuals can be computed.
     """
     told = [*RESIDUALS, "objective_error"]
-    measured = claims.assign(**claims[told].where(claims["status"] == OPTIMAL))
+    optimal = claims["status"] == OPTIMAL
+    measured = claims.assign(**{name: claims[name].where(optimal) for name in told})
     groups = measured.groupby(["solver", "settings", "status"])
-    table: Frame = groups[told].max().assign(problems=groups.size())
+    table = groups[told].max().assign(problems=groups.size())
     table["example"] = groups["instance"].first()
     return table.reset_index()[names(columns.CLAIMANTS)]
 
 
-def reasons(outcomes: Frame) -> pd.DataFrame:
+def reasons(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a table of the reasons why tasks are not solved, similar messages grouped.
 
     Messages that differ only in numbers and solver count as one, shown by the first of them; the
@@ -226,7 +216,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
         for text, solver in zip(said, lost["solver"], strict=True)
     ]
     groups = lost.assign(message=said, alike=alike).groupby(["outcome", "alike"], sort=False)
-    table: Frame = groups.agg(
+    table = groups.agg(
         solvers=("solver", lambda own: ", ".join(sorted(set(own)))),
         tasks=("key", "size"),
         message=("message", "first"),
@@ -237,7 +227,7 @@ def reasons(outcomes: Frame) -> pd.DataFrame:
     return table.sort_values("outcome", ignore_index=True, **worst_first)
 
 
-def _complaints(lost: Frame) -> Frame:
+def _complaints(lost: pd.DataFrame) -> pd.Series:
     """Return a text for each unsolved task without message: late, unsure status or residual."""
     unsure = lost["solver"] + " says " + lost["status"]
     inaccurate = lost["error"].map("residual {:.1e}".format) + allowed(lost).map(" > {:.0e}".format)
@@ -246,7 +236,7 @@ def _complaints(lost: Frame) -> Frame:
     return unsure.where(lost["status"] != OPTIMAL, claimed)
 
 
-def accuracy_time(outcomes: Frame) -> pd.DataFrame:
+def accuracy_time(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return median error and seconds of every instance and solver with a solution.
 
     Returns
@@ -263,7 +253,7 @@ def accuracy_time(outcomes: Frame) -> pd.DataFrame:
     return table.reset_index()
 
 
-def agreement(selected: Frame) -> pd.DataFrame:
+def agreement(selected: pd.DataFrame) -> pd.DataFrame:
     """Return the mean Jaccard index of each two solvers' features, both solved or undecided.
 
     Returns
@@ -292,7 +282,7 @@ def _jaccard(one: set, other: set) -> float:
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
-def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
+def ranking(outcomes: pd.DataFrame, shift: float | None = None) -> pd.DataFrame:
     """Return the solvers that take all of a class, ranked by mean charged seconds, with leads.
 
     The columns are :data:`~convexfs.study.columns.RANKING`.
@@ -306,8 +296,8 @@ def ranking(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     return table.sort_values(SCOPE, kind="stable", ignore_index=True)
 
 
-def _ranked(scope: dict[str, Any], group: Frame, shift: float) -> Iterator[dict[str, Any]]:
-    means = {solver: seconds(own, shift) for solver, own in group.groupby("solver")}
+def _ranked(scope: dict[str, Any], group: pd.DataFrame, shift: float) -> Iterator[dict[str, Any]]:
+    means = {str(solver): seconds(own, shift) for solver, own in group.groupby("solver")}
     names = sorted(means, key=lambda solver: means[solver]["seconds"])
     for place, solver in enumerate(names):
         behind = names[place + 1] if place + 1 < len(names) else None
@@ -316,13 +306,13 @@ def _ranked(scope: dict[str, Any], group: Frame, shift: float) -> Iterator[dict[
         yield {**known, **_success(own), **_lead(group, shift, solver, behind)}
 
 
-def _success(own: Frame) -> dict[str, float]:
+def _success(own: pd.DataFrame) -> dict[str, float]:
     solved = own[own["outcome"] == SOLVED]
     error = np.exp(np.log(solved["error"].clip(lower=EXACT)).mean())
     return {"solved": len(solved), "success_rate": len(solved) / len(own), "error": error}
 
 
-def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
+def leaders(outcomes: pd.DataFrame, shift: float | None = None) -> pd.DataFrame:
     """Return the fastest and the most accurate solver of each problem class, one row each.
 
     The columns are :data:`~convexfs.study.columns.LEADERS`.
@@ -330,7 +320,7 @@ def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     `shift` it is the usual one.
     """
     shift = chosen_shift(shift)
-    table_of_ranks: Frame = ranking(outcomes, shift)
+    table_of_ranks = ranking(outcomes, shift)
     groups = {tuple(scope.values()): group for scope, group in _scopes(outcomes)}
     rows = []
     for where, table in table_of_ranks[table_of_ranks["solved"] > 0].groupby(SCOPE, sort=False):
@@ -349,7 +339,9 @@ def leaders(outcomes: Frame, shift: float | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names(columns.LEADERS))
 
 
-def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> dict[str, Any]:
+def _lead(
+    group: pd.DataFrame, shift: float, first: str, second: str | None = None
+) -> dict[str, Any]:
     """Return columns on the lead: second solver's time over the first's, with its interval."""
     if second is None:
         return {"second": None, "clear": False}
@@ -367,7 +359,7 @@ def _lead(group: Frame, shift: float, first: str, second: str | None = None) -> 
     }
 
 
-def _scopes(outcomes: Frame) -> Iterator[tuple[dict[str, Any], Frame]]:
+def _scopes(outcomes: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield (scope, its rows): instances of a class, and the solvers that take all of them."""
     tried = outcomes[outcomes["outcome"] != SKIPPED]
     for (settings, name), group in tried.groupby(["settings", "problem_class"]):

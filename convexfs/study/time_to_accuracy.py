@@ -17,7 +17,7 @@ from convexfs.records import DEFAULT_ACCURACY, SKIPPED
 from convexfs.study import columns
 from convexfs.study.columns import names
 from convexfs.study.means import chosen_shift, seconds, times_best, with_best
-from convexfs.study.outcome_rules import SOLVED, Frame, unsolved_seconds
+from convexfs.study.outcome_rules import SOLVED, unsolved_seconds
 
 #: Accuracies at which the curve of mean seconds is evaluated.
 CURVE = tuple(10.0**-power for power in range(1, 11))
@@ -25,22 +25,22 @@ ALL = "all"
 _RUN = ["problem_class", "instance", "repeat", "solver"]
 
 
-def targets_of(outcomes: Frame) -> list[float]:
+def targets_of(outcomes: pd.DataFrame) -> list[float]:
     """Return the tolerances that some run asked for (or the default one), coarse ones first."""
     asked = {float(tol) for tol in outcomes["tol"].dropna()}
     return sorted(asked or {DEFAULT_ACCURACY}, reverse=True)
 
 
-def verified(outcomes: Frame) -> Frame:
+def verified(outcomes: pd.DataFrame) -> pd.Series:
     """Return each row's verified accuracy, its largest error; infinite if unknown.
 
     It is the largest of its residuals and of its distance from a proven objective.
     """
     known = outcomes["error"].where(outcomes["gap"].notna(), np.inf)
-    return np.maximum(known, outcomes["objective_error"].fillna(0.0)).fillna(np.inf)
+    return known.fillna(np.inf).clip(lower=outcomes["objective_error"].fillna(0.0))
 
 
-def quickest(outcomes: Frame, target: float) -> Frame:
+def quickest(outcomes: pd.DataFrame, target: float) -> pd.DataFrame:
     """Return, per solver, instance and repeat, its fastest run that reached `target`, or a miss.
 
     The columns are those of outcomes that name what was run; ``outcome`` is solved where a run
@@ -59,7 +59,7 @@ def quickest(outcomes: Frame, target: float) -> Frame:
 
 
 def time_to_accuracy(
-    outcomes: Frame, shift: float | None = None, targets: Sequence[float] | None = None
+    outcomes: pd.DataFrame, shift: float | None = None, targets: Sequence[float] | None = None
 ) -> pd.DataFrame:
     """Return each solver's mean seconds to reach verified accuracies, by problem class.
 
@@ -78,7 +78,7 @@ def time_to_accuracy(
     return table.sort_values(by, ascending=[False, True, False, True], ignore_index=True)
 
 
-def _reached(outcomes: Frame, target: float, shift: float) -> Iterator[dict[str, Any]]:
+def _reached(outcomes: pd.DataFrame, target: float, shift: float) -> Iterator[dict[str, Any]]:
     runs = with_best(quickest(outcomes, target))
     for name, group in _classes(runs):
         for solver, own in group.groupby("solver"):
@@ -96,13 +96,13 @@ def _reached(outcomes: Frame, target: float, shift: float) -> Iterator[dict[str,
             }
 
 
-def _classes(runs: Frame) -> list[tuple[str, Frame]]:
+def _classes(runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return (name, runs) of each problem class, after ("all", all runs) if there are several."""
-    groups = list(runs.groupby("problem_class"))
+    groups = [(str(name), group) for name, group in runs.groupby("problem_class")]
     return [(ALL, runs), *groups] if len(groups) > 1 else groups
 
 
-def reached_within(outcomes: Frame, targets: Sequence[float] | None = None) -> pd.DataFrame:
+def reached_within(outcomes: pd.DataFrame, targets: Sequence[float] | None = None) -> pd.DataFrame:
     """Return step curves: the fraction of problems each solver brought to a target by a time.
 
     Returns
@@ -119,11 +119,10 @@ def reached_within(outcomes: Frame, targets: Sequence[float] | None = None) -> p
         for solver, own in group.groupby("solver")
     ]
     columns = ["target", "problem_class", "solver", "seconds", "share"]
-    table: Frame = pd.concat(steps or [pd.DataFrame(columns=columns)], ignore_index=True)
-    return table[columns]
+    return pd.concat(steps or [pd.DataFrame(columns=columns)], ignore_index=True)[columns]
 
 
-def _steps(own: Frame, last: float) -> Frame:
+def _steps(own: pd.DataFrame, last: float) -> pd.DataFrame:
     there = np.sort(own.loc[own["outcome"] == SOLVED, "charged_seconds"])
     moments = np.unique([*there, last])
     shares = np.searchsorted(there, moments, side="right") / len(own)

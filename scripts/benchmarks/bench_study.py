@@ -11,8 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import pandas as pd
+
 from convexfs.study.compare import compare_files
-from convexfs.study.outcome_rules import Frame
 from convexfs.study.outcomes import outcomes
 from convexfs.study.summary import SCOPE, ranking
 
@@ -21,7 +22,7 @@ FILES = ["irelief", "logo_garrote", "llfs_ratio", "lfe_row_sparse"]
 SOLVERS = ["native", "CLARABEL", "ECOS", "SCS", "HIGHS"]
 
 
-def study(folder: Path, seed: int, repeats: int) -> Frame:
+def study(folder: Path, seed: int, repeats: int) -> pd.DataFrame:
     began = time.perf_counter()
     progress = compare_files(
         [PROBLEMS / f"{name}.py" for name in FILES],
@@ -43,9 +44,9 @@ def study(folder: Path, seed: int, repeats: int) -> Frame:
     return ranking(frame)
 
 
-def contradicted(one: Frame, two: Frame) -> list[str]:
+def contradicted(one: pd.DataFrame, two: pd.DataFrame) -> list[str]:
     """Clear leads over the next in rank that the other run has the other way round."""
-    places = two.set_index([*SCOPE, "solver"])["rank"]
+    places = two.set_index([*SCOPE, "solver"])["rank"].to_dict()
     found = []
     for where, rows in one.groupby(SCOPE):
         for place, behind in zip(rows.to_dict("records"), rows["solver"][1:], strict=False):
@@ -69,7 +70,7 @@ def main(repeats: int) -> int:
     return 1 if wrong else 0
 
 
-def _line(rows: Frame) -> str:
+def _line(rows: pd.DataFrame) -> str:
     """Solvers in their order; between two the lead, in brackets where it is not clear."""
     words = []
     for row in rows.to_dict("records"):

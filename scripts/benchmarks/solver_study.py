@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,14 +30,13 @@ COLUMNS = [
 #: Of whole numbers, and of those printed with three digits.
 DIGITS = 7
 WRONG = "wrong claim"
-Frame = Any
 
 
 def export(folders: list[Path]) -> None:
     """Write the outcomes of studies to the export; a later one replaces instances of others."""
     from convexfs.study.outcomes import outcomes
 
-    rows: Frame = pd.DataFrame()
+    rows = pd.DataFrame()
     for folder in folders:
         more = outcomes(folder)[COLUMNS]
         if len(rows):
@@ -52,7 +50,7 @@ def export(folders: list[Path]) -> None:
     rows.to_csv(EXPORT, index=False, float_format=f"%.{DIGITS}g")
 
 
-def by_solver(rows: Frame) -> Iterator[list[str]]:
+def by_solver(rows: pd.DataFrame) -> Iterator[list[str]]:
     """Yield outcomes of every solver at every accuracy."""
     yield ["accuracy", "solver", "version", "tried", "solved", "undecided", "wrong claims",
            "failed", "late", "DIMACS ≤ 10 × accuracy"]  # fmt: skip
@@ -64,10 +62,10 @@ def by_solver(rows: Frame) -> Iterator[list[str]]:
         small = own["dimacs_error"] <= 10 * own["tol"].fillna(1e-5)
         dimacs = f"{(small & known).sum()} of {known.sum()}" if known.any() else "-"
         version = own["solver_version"].dropna().iloc[0]
-        yield [settings, solver, version, *map(str, [len(own), *counts]), dimacs]
+        yield [str(settings), str(solver), version, *map(str, [len(own), *counts]), dimacs]
 
 
-def by_set(rows: Frame) -> Iterator[list[str]]:
+def by_set(rows: pd.DataFrame) -> Iterator[list[str]]:
     """Yield outcomes of every set, and how they agree with what is published."""
     from convexfs.study.published import contradicts
 
@@ -82,7 +80,7 @@ def by_set(rows: Frame) -> Iterator[list[str]]:
         yield [str(name), *map(str, told)]
 
 
-def false_statuses(rows: Frame) -> Iterator[list[str]]:
+def false_statuses(rows: pd.DataFrame) -> Iterator[list[str]]:
     """Yield statuses that contradict a proof: who says what of which instances."""
     yield ["solver", "says", "of", "which is proven or published to be", "tasks"]
     wrong = rows[rows["outcome"] == WRONG]
@@ -90,10 +88,10 @@ def false_statuses(rows: Frame) -> Iterator[list[str]]:
     denied = wrong[(truth.notna()) & (truth != wrong["status"])].assign(truth=truth)
     for (solver, says, true), own in denied.groupby(["solver", "status", "truth"]):
         names = ", ".join(sorted(set(own["problem"])))
-        yield [solver, says, names, true, str(len(own))]
+        yield [str(solver), str(says), names, str(true), str(len(own))]
 
 
-def refuted_points(rows: Frame) -> Iterator[list[str]]:
+def refuted_points(rows: pd.DataFrame) -> Iterator[list[str]]:
     """Yield points called optimal that are refuted, with the largest numbers of each solver."""
     yield ["solver", "accuracy", "tasks", "instances", "largest violation", "largest DIMACS error",
            "objective off by"]  # fmt: skip
@@ -104,10 +102,10 @@ def refuted_points(rows: Frame) -> Iterator[list[str]]:
         sizes = [own[name].replace(np.inf, np.nan).max() for name in
                  ("primal_residual", "dimacs_error", "objective_error")]  # fmt: skip
         shown = ["-" if size != size else f"{size:.0e}" for size in sizes]
-        yield [solver, settings, str(len(own)), names, *shown]
+        yield [str(solver), str(settings), str(len(own)), names, *shown]
 
 
-def fastest(rows: Frame) -> Iterator[list[str]]:
+def fastest(rows: pd.DataFrame) -> Iterator[list[str]]:
     """Yield the fastest three solvers of each class among those that solved the most."""
     yield ["accuracy", "class", "instances", "solvers by share solved, then CPU seconds (median)"]
     tried = rows[(rows["outcome"] != "skipped") & rows["tol"].notna()]
@@ -118,17 +116,17 @@ def fastest(rows: Frame) -> Iterator[list[str]]:
             cpu = own.loc[solved, "solve_cpu_seconds"].median()
             told.append((-solved.mean(), cpu, f"{solver} {solved.mean():.0%}, {cpu:.2g} s"))
         words = "; ".join(text for share, _, text in sorted(told)[:3] if share < 0)
-        yield [settings, str(name), str(group["instance"].nunique()), words or "none solved"]
+        yield [str(settings), str(name), str(group["instance"].nunique()), words or "none solved"]
 
 
-def _truth(rows: Frame, some: Frame) -> Frame:
+def _truth(rows: pd.DataFrame, some: pd.DataFrame) -> pd.Series:
     """Return the status of the instances of some rows that is proven, or else published."""
     proven = rows[rows["outcome"] == "solved"].groupby("instance")["status"].first()
     printed = some["published"].str.replace(r"^[^a-z].*", "optimal", regex=True)
     return some["instance"].map(proven).fillna(printed)
 
 
-TABLES: dict[str, Callable[[Frame], Iterator[list[str]]]] = {
+TABLES: dict[str, Callable[[pd.DataFrame], Iterator[list[str]]]] = {
     "by-solver": by_solver,
     "by-set": by_set,
     "false-statuses": false_statuses,
@@ -144,7 +142,7 @@ def markdown(lines: Iterator[list[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def filled(page: str, rows: Frame) -> str:
+def filled(page: str, rows: pd.DataFrame) -> str:
     """Return a page with its tables made anew."""
     for name, table in TABLES.items():
         block = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
@@ -154,7 +152,7 @@ def filled(page: str, rows: Frame) -> str:
     return page
 
 
-def read_export() -> Frame:
+def read_export() -> pd.DataFrame:
     """Return the rows of the export."""
     return pd.read_csv(EXPORT, dtype={"published": "string", "settings": "string"})
 

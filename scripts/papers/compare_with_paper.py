@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convexfs.study.outcome_rules import Frame
 from papers.experiment import Column, Experiment, Table, Variant, printed
 
 WITHIN, BETTER, OFF = "within", "better", "off"
@@ -17,9 +16,9 @@ def judged(
     experiment: Experiment,
     table: Table,
     variant: Variant,
-    numbers: Frame,
+    numbers: pd.DataFrame,
     missing: Container[str] = (),
-) -> Frame:
+) -> pd.DataFrame:
     """Return a row for each data set and column of a table, and one for a set without numbers.
 
     Those named as `missing` have no data.
@@ -49,7 +48,7 @@ def judged(
     return pd.DataFrame(rows)
 
 
-def _row(column: Column, numbers: Frame, paper: Frame, data: str) -> dict[str, Any]:
+def _row(column: Column, numbers: pd.DataFrame, paper: pd.DataFrame, data: str) -> dict[str, Any]:
     ours, sd, runs = spread(numbers, column.method, column.measure)
     expected = _cell(paper, data, column.printed)
     expected_sd = _cell(paper, data, f"{column.printed}_sd")
@@ -69,16 +68,16 @@ def _row(column: Column, numbers: Frame, paper: Frame, data: str) -> dict[str, A
     }
 
 
-def spread(numbers: Frame, method: str, measure: str) -> tuple[float, float, int]:
+def spread(numbers: pd.DataFrame, method: str, measure: str) -> tuple[float, float, int]:
     """Return mean, sample deviation and number of runs of a measure."""
     chosen = (numbers["method"] == method) & (numbers["measure"] == measure)
-    values: Any = numbers.loc[chosen, "value"]
+    values = numbers.loc[chosen, "value"]
     deviation = float(values.std(ddof=1)) if len(values) > 1 else np.nan
     return float(values.mean()) if len(values) else np.nan, deviation, len(values)
 
 
-def _cell(paper: Frame, data: str, name: str) -> float:
-    return float(paper.loc[data, name]) if data in paper.index and name in paper else np.nan
+def _cell(paper: pd.DataFrame, data: str, name: str) -> float:
+    return float(paper[name][data]) if data in paper.index and name in paper else np.nan
 
 
 def verdict(row: dict[str, Any], higher_is_better: bool = False) -> str:
@@ -91,7 +90,7 @@ def verdict(row: dict[str, Any], higher_is_better: bool = False) -> str:
     return BETTER if difference < 0 else OFF
 
 
-def best(rows: Frame, higher_is_better: bool = False, number: str = "ours") -> str:
+def best(rows: pd.DataFrame, higher_is_better: bool = False, number: str = "ours") -> str:
     """Return which method of the default readings does best on each data set, on average.
 
     ``number`` is "ours", or "honest" for those with everything chosen on training rows.
@@ -99,12 +98,12 @@ def best(rows: Frame, higher_is_better: bool = False, number: str = "ours") -> s
     told = rows[rows["default"] & rows["contends"] & rows[number].notna()]
     lines = []
     for data, own in told.groupby("data", sort=False):
-        chosen = own[number].idxmax() if higher_is_better else own[number].idxmin()
-        lines.append(f"{data} {own.loc[chosen, 'method']} {own.loc[chosen, number]:.1f}")
+        chosen = own[number].argmax() if higher_is_better else own[number].argmin()
+        lines.append(f"{data} {own['method'].iloc[chosen]} {own[number].iloc[chosen]:.1f}")
     return ", ".join(lines)
 
 
-def tally(rows: Frame) -> str:
+def tally(rows: pd.DataFrame) -> str:
     """Return how many numbers of the default readings are within one deviation or better."""
     told = rows[rows["default"] & rows["verdict"].isin([WITHIN, BETTER, OFF])]
     lines = [
@@ -114,7 +113,7 @@ def tally(rows: Frame) -> str:
     return "; ".join(lines)
 
 
-def averages(rows: Frame) -> str:
+def averages(rows: pd.DataFrame) -> str:
     """Return the mean of every column that all data sets have, and of the paper's beside it."""
     told, n_sets = rows[rows["ours"].notna()], rows["data"].nunique()
     lines = []
@@ -126,7 +125,7 @@ def averages(rows: Frame) -> str:
     return "; ".join(lines)
 
 
-def left_out(rows: Frame) -> list[str]:
+def left_out(rows: pd.DataFrame) -> list[str]:
     """Return what is not measured and why, a line for each reason."""
     told = rows[rows["verdict"] == LEFT_OUT]
     return [

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from convexfs.data.dataset import Dataset
-from convexfs.study.outcome_rules import Frame
 from papers.measurements import Numbers
 
 HERE = Path(__file__).parent
@@ -92,7 +91,7 @@ class Figure:
 
     name: str
     title: str
-    points: Callable[[Frame], Frame]
+    points: Callable[[pd.DataFrame], pd.DataFrame]
     x: str
     y: str
     log_x: bool = False

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from convexfs.batch.store.store import Store
-from convexfs.study.outcome_rules import Frame
 from papers.results import Results, table_lines
 
 #: Packages whose versions may change a number.
@@ -27,7 +26,7 @@ def origin(shown: Results, folder: Path) -> list[str]:
     with Store.read(folder) as store:
         tasks, environments = store.tasks(), store.environments()
         _, last = store.times()
-    own: Frame = tasks[tasks["key"].isin(list(planned.keys))]
+    own = tasks[tasks["key"].isin(list(planned.keys))]
     quick = " --quick" if planned.quick else ""
     minutes = float(own["cpu_seconds"].sum()) / 60
     told = environments[-1] if environments else {"python": "", "packages": {}, "cores": ""}

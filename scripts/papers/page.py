@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 import convexfs
 from convexfs.report.sections import escape
-from convexfs.study.outcome_rules import Frame
 from papers.experiment import Table
 from papers.results import LEGEND, SHOWN, cells, draw, overview, said_of, shown_columns
 
@@ -69,7 +70,7 @@ def page_html(shown: "Results") -> str:
     )
 
 
-def _table_section(table: Table, rows: Frame, tests: Frame | None) -> str:
+def _table_section(table: Table, rows: pd.DataFrame, tests: pd.DataFrame | None) -> str:
     places, headings = shown_columns(rows), list(SHOWN.values())
     heading, *lines = overview(rows)
     body = "".join(_row(row, places) for row in rows.to_dict("records"))

@@ -1,26 +1,23 @@
 """Paired tests, computed from the numbers of single runs as they are exported."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
-
-from convexfs.study.outcome_rules import Frame
 
 LEVEL = 0.05
 WIN, TIE, LOSS = "win", "tie", "loss"
 
 
 def comparisons(
-    runs: Frame,
+    runs: pd.DataFrame,
     reference: tuple[str, str],
     others: Iterable[tuple[str, str]],
     *,
     higher_is_better: bool = False,
     level: float = LEVEL,
-) -> Frame:
+) -> pd.DataFrame:
     """Hold others against a reference, data set by data set, by a paired t-test over runs.
 
     Parameters
@@ -52,9 +49,9 @@ def comparisons(
 
 
 def _paired(
-    runs: Frame, one: tuple[str, str], other: tuple[str, str]
+    runs: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    def values(method: str, measure: str) -> Any:
+    def values(method: str, measure: str) -> pd.Series:
         chosen = (runs["method"] == method) & (runs["measure"] == measure)
         return runs[chosen].set_index("run")["value"]
 
@@ -73,8 +70,8 @@ def _test(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
     return float(change.mean()), p
 
 
-def win_tie_loss(compared: Frame) -> Frame:
+def win_tie_loss(compared: pd.DataFrame) -> pd.DataFrame:
     """Count the results of each method over the data sets that could be tested."""
     tested = compared[compared["p"].notna()]
-    counted: Any = tested.groupby(["method", "measure"], sort=False)["result"].value_counts()
+    counted = tested.groupby(["method", "measure"], sort=False)["result"].value_counts()
     return counted.unstack(fill_value=0).reindex(columns=[WIN, TIE, LOSS], fill_value=0)

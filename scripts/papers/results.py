@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from convexfs.errors import InputError
-from convexfs.study.outcome_rules import Frame
 from papers.compare_with_paper import averages, best, judged, left_out, tally
 from papers.experiment import Figure, Table
 from papers.paired_tests import comparisons, win_tie_loss
@@ -43,13 +42,13 @@ class Results:
     """An experiment's tables, tests and figures' points, by name."""
 
     plan: Plan
-    runs: Frame
-    tables: dict[str, tuple[Table, Frame]]
-    tests: dict[str, Frame]
-    figures: dict[str, tuple[Figure, Frame]]
+    runs: pd.DataFrame
+    tables: dict[str, tuple[Table, pd.DataFrame]]
+    tests: dict[str, pd.DataFrame]
+    figures: dict[str, tuple[Figure, pd.DataFrame]]
 
 
-def results(plan: Plan, runs: Frame) -> Results:
+def results(plan: Plan, runs: pd.DataFrame) -> Results:
     """Compute all that is shown from the numbers of the runs."""
     own = plan.experiment
     if own.derived is not None:
@@ -66,7 +65,7 @@ def results(plan: Plan, runs: Frame) -> Results:
     return Results(plan, runs, tables, tests, figures)
 
 
-def tested(table: Table, runs: Frame) -> Frame:
+def tested(table: Table, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the paired tests of a table's columns against its reference."""
     (reference,) = (own for own in table.columns if own.heading == table.reference and own.default)
     others = [
@@ -113,7 +112,7 @@ def write_results(shown: Results, folder: Path) -> list[Path]:
     return written
 
 
-def _csv(frame: Frame, path: Path) -> Path:
+def _csv(frame: pd.DataFrame, path: Path) -> Path:
     frame.to_csv(path, index=False)
     return path
 
@@ -136,7 +135,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def shown_columns(rows: Frame) -> list[int]:
+def shown_columns(rows: pd.DataFrame) -> list[int]:
     """Return the places of the columns that say something in some row."""
     made = [cells(row) for row in rows.to_dict("records")]
     told = {name for place, name in enumerate(SHOWN) if any(row[place] for row in made)}
@@ -145,7 +144,7 @@ def shown_columns(rows: Frame) -> list[int]:
     return [place for place, name in enumerate(SHOWN) if name in told]
 
 
-def overview(rows: Frame) -> list[list[str]]:
+def overview(rows: pd.DataFrame) -> list[list[str]]:
     """Return a line of headings, then one for each data set: ours / paper's and the verdict.
 
     Where there are more columns than data sets, these are the columns.
@@ -185,7 +184,7 @@ def _told(row: Any) -> str:
     return f"{beside} {row['verdict']}".strip()
 
 
-def table_lines(table: Table, rows: Frame, tests: Frame | None = None) -> list[str]:
+def table_lines(table: Table, rows: pd.DataFrame, tests: pd.DataFrame | None = None) -> list[str]:
     """Return the overview of a table in Markdown, with the sentences under it."""
     heading, *lines = overview(rows)
     title = f"**{table.title}** ({table.unit}; {LEGEND})"
@@ -193,7 +192,7 @@ def table_lines(table: Table, rows: Frame, tests: Frame | None = None) -> list[s
     return [title, "", *_lines(heading, lines), "", *said]
 
 
-def markdown(table: Table, rows: Frame, tests: Frame | None = None) -> str:
+def markdown(table: Table, rows: pd.DataFrame, tests: pd.DataFrame | None = None) -> str:
     """Return the overview of a table as a file; every number is in the one beside it."""
     return "\n".join(table_lines(table, rows, tests)) + "\n"
 
@@ -202,7 +201,7 @@ def _lines(heading: list[str], rows: Iterable[list[str]]) -> list[str]:
     return [_line(heading), _line(["---"] * len(heading)), *map(_line, rows)]
 
 
-def counted_runs(rows: Frame) -> str:
+def counted_runs(rows: pd.DataFrame) -> str:
     """Return how many runs the numbers of each data set are of."""
     told = {}
     for data, own in rows[rows["runs"] > 0].groupby("data", sort=False):
@@ -213,7 +212,7 @@ def counted_runs(rows: Frame) -> str:
     return ", ".join(f"{data} {count}" for data, count in told.items())
 
 
-def said_of(table: Table, rows: Frame, tests: Frame | None) -> list[str]:
+def said_of(table: Table, rows: pd.DataFrame, tests: pd.DataFrame | None) -> list[str]:
     """Return the sentences under a table."""
     said = [f"Runs: {counted_runs(rows)}."]
     if any(rows["default"] & (rows["reading"] != "")):
@@ -245,7 +244,7 @@ def _line(texts: list[str]) -> str:
     return f"| {' | '.join(text.replace('|', '/') for text in texts)} |"
 
 
-def draw(figure: Figure, points: Frame) -> Any:
+def draw(figure: Figure, points: pd.DataFrame) -> Any:
     """Return a figure of matplotlib; ``printed`` points are marks without a line."""
     from matplotlib.figure import Figure as Drawing
 

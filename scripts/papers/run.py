@@ -14,7 +14,6 @@ from convexfs.batch.run_results import read_measurements
 from convexfs.data import Dataset, load
 from convexfs.data.specs import file_behind
 from convexfs.errors import InputError
-from convexfs.study.outcome_rules import Frame
 from papers import experiment_named
 from papers.experiment import Case, Experiment, Variant
 from papers.measurements import Measurement, Numbers, measurement, run_measurements
@@ -98,7 +97,7 @@ def measure(task: Measurement) -> Numbers:
     return experiment_named(task.experiment).measure(case)
 
 
-def numbers_of(planned: Plan, out: Path) -> Frame:
+def numbers_of(planned: Plan, out: Path) -> pd.DataFrame:
     """Return the numbers of a plan that a folder has; see :mod:`papers.measurements`.
 
     They come in the order of the plan.

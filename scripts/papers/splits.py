@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from convexfs.study.outcome_rules import Frame
 from papers.experiment import Case
 
 
@@ -52,7 +52,7 @@ def unit_scaled(known: np.ndarray, X: np.ndarray) -> np.ndarray:
     return (X - low) / np.where(high > low, high - low, 1.0)
 
 
-def least_of_means(runs: Frame, measures: Iterable[str]) -> Frame:
+def least_of_means(runs: pd.DataFrame, measures: Iterable[str]) -> pd.DataFrame:
     """Return, of each curve, the numbers of all runs at the place of its least mean over runs.
 
     So the papers choose, by test errors. The measure is called ``least`` and the curve's name;

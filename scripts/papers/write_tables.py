@@ -14,14 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from convexfs.study.outcome_rules import Frame
-
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("scripts/pages/results/lfe-logo.md", "scripts/pages/results/llfs-lmba.md")
 PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def kept_runs(runs: Frame) -> Frame:
+def kept_runs(runs: pd.DataFrame) -> pd.DataFrame:
     """Single numbers, which tables and tests are made of; not the points of curves."""
     several = set(runs.loc[runs["position"] > 0, "measure"])
     kept = runs[~runs["measure"].isin(list(several))]
@@ -38,7 +36,7 @@ def filled(text: str, tables: dict[str, str]) -> str:
     return PLACE.sub(table, text)
 
 
-def points_shown(points: Frame) -> str:
+def points_shown(points: pd.DataFrame) -> str:
     """The points of a figure as a table, a line for each series."""
     wide = points.pivot(index="series", columns="x", values="y").reindex(points["series"].unique())
     heading = ["", *(f"{x:g}" for x in wide.columns)]

@@ -81,7 +81,7 @@ def real_sets(folder: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Sets of two classes: scikit-learn's own, and those of a folder (npz files with X and y)."""
     from sklearn.datasets import load_breast_cancer, load_wine
 
-    wine = load_wine(return_X_y=True)
+    wine = [np.asarray(values) for values in load_wine(return_X_y=True)]
     two, rng = wine[1] < 2, np.random.default_rng(0)
     own = {
         "breast cancer": load_breast_cancer(return_X_y=True),

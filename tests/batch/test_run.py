@@ -178,8 +178,8 @@ def test_statements_are_kept_once_also_of_what_cannot_be_stated(trouble, plain, 
         rows = store.problems().set_index("source")
     assert len(rows) == 2
     assert "ArithmeticError: as asked" in rows.loc[trouble.read_text(), "failure"]
-    assert rows.loc[PLAIN, "failure"] == ""
-    assert "norm2(w) <= 1" in rows.loc[PLAIN, "text"]
+    assert rows["failure"][PLAIN] == ""
+    assert "norm2(w) <= 1" in rows["text"][PLAIN]
 
 
 def test_a_statement_that_hangs_or_dies_costs_itself_only(trouble, tmp_path, monkeypatch):

@@ -198,7 +198,7 @@ def test_one_screen_of_80_columns_with_the_verdict_first(compare, tmp_path):
     assert sorted(row[0] for row in rows) == sorted(["CLARABEL", "SCS", "ECOS"] * 2)
     assert sum(row[1] == "direct" for row in rows) == 3
     found = summary(outcomes(tmp_path / "run")).set_index(["settings", "solver"])
-    row = found.loc[("1e-08", "SCS")]
+    row = found.to_dict("index")["1e-08", "SCS"]
     assert [str(row["tried"]), str(row["solved"])] == next(
         own[1:3] for own in rows if own[0] == "SCS" and own[1] != "direct"
     )

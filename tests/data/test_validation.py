@@ -55,7 +55,7 @@ def test_clean_data_pass_with_little_memory():
 def test_a_table_of_dates_without_rows_or_with_missing_ones_only_is_refused_in_words():
     refuse_text(pd.DataFrame({"when": pd.to_datetime([])}), "X")  # has no text to be named
     with pytest.raises(InputError, match="X holds dates in column 'when', such as 'NaT'"):
-        refuse_text(pd.DataFrame({"when": pd.to_datetime([None, None])}), "X")
+        refuse_text(pd.DataFrame({"when": [pd.NaT, pd.NaT]}), "X")
 
 
 def test_labels_of_unequal_length_are_refused_in_words():

@@ -26,9 +26,9 @@ MODELS = [
 def table(kind="category"):
     """Numbers, a place that matters and a colour that does not."""
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(6)])
-    frame["site"] = pd.Series(SITE).astype(kind)
-    frame["colour"] = pd.Series(["red", "blue"] * (N // 2)).astype(kind)
-    return frame
+    frame["site"] = SITE
+    frame["colour"] = ["red", "blue"] * (N // 2)
+    return frame.astype({"site": kind, "colour": kind})
 
 
 def differences(frame):

@@ -69,7 +69,7 @@ def _frame(rng: np.random.Generator) -> pd.DataFrame:
         strange = pick(rng, PIECES).decode(errors="replace")
         frame = frame.rename(columns={pick(rng, list(frame.columns)): strange})
     if rng.random() < 0.15:
-        row, column = rng.integers(rows), rng.integers(columns + 1)
+        row, column = int(rng.integers(rows)), int(rng.integers(columns + 1))
         frame = frame.astype(object)
         frame.iloc[row, column] = pick(rng, PIECES).decode(errors="replace")
     return frame

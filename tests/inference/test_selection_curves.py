@@ -161,7 +161,7 @@ def holed():
     X["a"] += 3 * y
     X = X.mask(rng.random(X.shape) < 0.15)
     X["kind"] = pd.Categorical(np.where(rng.random(90) < 0.9, y, 1 - y)).rename_categories(
-        ["x", "z"]
+        {0: "x", 1: "z"}
     )
     X.loc[3, "kind"] = None
     return X, y

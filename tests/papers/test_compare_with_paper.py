@@ -34,7 +34,7 @@ def test_a_table_has_paper_ours_difference_and_verdict():
         [("waveform", "ours", run, "error", 9.0 + run) for run in range(3)]
         + [("waveform", "ours", 0, "nested", 11.0)]
     ).set_index(["data", "method", "reading"])
-    ours = rows.loc[("waveform", "Ours", "strict")]
+    ours = rows.to_dict("index")["waveform", "Ours", "strict"]
     assert (ours["paper"], ours["paper_sd"], ours["ours"], ours["sd"]) == (9.8, 0.6, 10.0, 1.0)
     assert ours["difference"] == pytest.approx(1 / 3)
     assert (ours["verdict"], ours["runs"], ours["honest"]) == ("within", 3, 11.0)

@@ -38,7 +38,7 @@ def test_win_tie_and_loss_by_the_paired_test():
     assert found.loc["worse", "p"] == pytest.approx(p)
     assert found.loc["same", "p"] == 1.0
     counts = win_tie_loss(compared())
-    assert counts.loc[("worse", "error")].tolist() == [0, 0, 1]
+    assert counts.T["worse", "error"].tolist() == [0, 0, 1]
 
 
 def test_more_may_be_better():

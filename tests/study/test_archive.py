@@ -107,11 +107,11 @@ def test_what_came_out_otherwise_is_told(study):
     after.loc[after["solver"] == "CLARABEL", "outcome"] = "failed"
     after.loc[after["solver"] == "SCS", "solve_seconds"] *= 3
     table = rerun.repeated(before, after[1:]).set_index("solver")
-    assert table.loc["CLARABEL", "other_outcome"] == 3
-    assert table.loc["CLARABEL", "again"] == 3
-    assert table.loc["CLARABEL", "example"].endswith(": solved → failed")
-    assert table.loc["SCS", "other_objective"] == 4
-    assert table.loc["SCS", "times"] == pytest.approx(3.0)
+    assert table["other_outcome"]["CLARABEL"] == 3
+    assert table["again"]["CLARABEL"] == 3
+    assert table["example"]["CLARABEL"].endswith(": solved → failed")
+    assert table["other_objective"]["SCS"] == 4
+    assert table["times"]["SCS"] == pytest.approx(3.0)
 
 
 def test_other_versions_are_told():

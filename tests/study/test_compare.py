@@ -93,11 +93,11 @@ def test_liars_crashes_and_hangs_are_charged_to_their_own(file, tmp_path, monkey
     assert frame["outcome"].to_dict() == {
         "SCS": "wrong claim", "HIGHS": "failed", "CLARABEL": "timeout", "SCIPY": "solved"
     }  # fmt: skip
-    assert frame.loc["SCS", "status"] == "optimal"
-    assert frame.loc["SCS", "error"] > 1e-2
-    assert "SIGSEGV" in frame.loc["HIGHS", "failure"]
+    assert frame["status"]["SCS"] == "optimal"
+    assert frame["error"]["SCS"] > 1e-2
+    assert "SIGSEGV" in frame["failure"]["HIGHS"]
     assert frame["charged_seconds"].drop("SCIPY").tolist() == [LIMIT] * 3
-    assert frame.loc["SCIPY", "charged_seconds"] == frame.loc["SCIPY", "solve_seconds"]
+    assert frame["charged_seconds"]["SCIPY"] == frame["solve_seconds"]["SCIPY"]
     row = summary(outcomes(tmp_path / "run")).set_index("solver").loc["SCS"]
     assert (row["wrong_claims"], row["failed"], row["success_rate"]) == (1, 0, 0)
     assert limits == [TASK_LIMITS * LIMIT + START_SECONDS]
@@ -125,9 +125,9 @@ def test_errors_exits_and_false_denials_are_charged_to_their_own(file, tmp_path,
     assert frame["outcome"].to_dict() == {
         "SCS": "wrong claim", "HIGHS": "failed", "CLARABEL": "failed", "SCIPY": "solved"
     }  # fmt: skip
-    assert frame.loc["SCS", "status"] == "infeasible"
-    assert "ArithmeticError: as asked" in frame.loc["HIGHS", "failure"]
-    assert "exit code 3" in frame.loc["CLARABEL", "failure"]
+    assert frame["status"]["SCS"] == "infeasible"
+    assert "ArithmeticError: as asked" in frame["failure"]["HIGHS"]
+    assert "exit code 3" in frame["failure"]["CLARABEL"]
 
 
 def test_unsuitable_solvers_and_missing_twins_are_skipped_with_the_reason(file, tmp_path):
@@ -257,9 +257,9 @@ def test_a_warm_start_saves_iterations_where_a_point_is_kept(file, tmp_path):
     assert set(frame["settings"]) == {"1e-06", "1e-06 warm"}
     table = frame.pivot_table("iterations", "solver", "settings", aggfunc="sum")
     for name in ("QPALM", "OSQP"):
-        assert table.loc[name, "1e-06 warm"] < table.loc[name, "1e-06"]
+        assert table["1e-06 warm"][name] < table["1e-06"][name]
     for name in ("CLARABEL", "PIQP"):  # these keep the plan of a factorisation only
-        assert table.loc[name, "1e-06 warm"] == table.loc[name, "1e-06"]
+        assert table["1e-06 warm"][name] == table["1e-06"][name]
     cold = frame[(frame["solver"] == "ECOS") & (frame["settings"] == "1e-06 warm")]
     assert set(cold["outcome"]) == {"skipped"}
     assert "keeps nothing of one solve" in cold["failure"].tolist()[0]
@@ -296,8 +296,8 @@ def test_a_neighbour_of_another_structure_is_none_to_start_from(file, tmp_path):
         [file(sparse)], tmp_path / "run", solvers=["OSQP"], time_limit=20.0, warm=True, **QUICK
     )
     frame = outcomes(tmp_path / "run").set_index("settings")
-    assert set(frame.loc["1e-06", "outcome"]) == {"solved"}
-    assert set(frame.loc["1e-06 warm", "failure"]) == {
+    assert set(frame["outcome"]["1e-06"]) == {"solved"}
+    assert set(frame["failure"]["1e-06 warm"]) == {
         "the program to start from has another structure"
     }
 
@@ -316,7 +316,7 @@ def test_options_in_a_solvers_own_words_make_it_one_more_to_compare(file, tmp_pa
 def test_setup_and_memory_are_measured_where_they_can_be(file, tmp_path):
     compare_files([file(GRID)], tmp_path / "run", solvers=["SCS", "HIGHS"], **QUICK)
     frame = outcomes(tmp_path / "run").set_index("solver")
-    assert (frame.loc["SCS", "setup_seconds"] < frame.loc["SCS", "solve_seconds"]).all()
-    assert frame.loc["HIGHS", "setup_seconds"].isna().all()
+    assert (frame["setup_seconds"]["SCS"] < frame["solve_seconds"]["SCS"]).all()
+    assert frame["setup_seconds"]["HIGHS"].isna().all()
     measured = frame["peak_bytes"] if sys.platform == "linux" else frame["peak_bytes"].dropna()
     assert measured.between(0, 2**30).all()

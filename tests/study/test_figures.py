@@ -71,8 +71,7 @@ def test_points_of_llfs_show_their_features(tmp_path):
     table = heat.frame.pivot(index="sample", columns="feature", values="chosen")
     table.index, table.columns = table.index.astype(int), table.columns.astype(int) - 1
     shown = np.zeros(model.local_support_.shape, dtype=bool)
-    for feature in table.columns:
-        shown[table.index, feature] = table[feature] == 1
+    shown[np.ix_(table.index.to_numpy(), table.columns.to_numpy())] = table == 1
     assert (shown == model.local_support_).all()
     first = pareto.frame[pareto.frame["sample"] == "sample 0"]
     relaxed = first[first["what"] == "relaxed"]

@@ -15,7 +15,7 @@ maps and locks, otherwise it has a rollback journal; see :mod:`convexfs.batch.st
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -223,7 +223,7 @@ class Store(AbstractContextManager["Store"]):
 
     def answers(self) -> pd.DataFrame:
         """Return a DataFrame of key and packed primal of each task's last step, if it has one."""
-        last: Any = self._frame("solutions").drop_duplicates("key", keep="last")
+        last = self._frame("solutions").drop_duplicates("key", keep="last")
         return last.loc[last["primal"].notna(), ["key", "primal"]]
 
     def times(self) -> tuple[str, str]:
@@ -236,7 +236,7 @@ class Store(AbstractContextManager["Store"]):
         with explain_errors(self.path):
             return self._db.execute(query).fetchall()
 
-    def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> Any:
+    def _frame(self, table: str, order: str = "1, 2", blobs: bool = True) -> pd.DataFrame:
         kinds = schema.columns()[table]
         kinds = {name: kind for name, kind in kinds.items() if blobs or kind != "BLOB"}
         with explain_errors(self.path):
@@ -247,7 +247,7 @@ class Store(AbstractContextManager["Store"]):
         frame = pd.DataFrame(rows, columns=list(kinds), dtype=object)
         return pd.DataFrame({name: self._column(table, frame[name], kinds[name]) for name in kinds})
 
-    def _column(self, table: str, values: Any, kind: str) -> Any:
+    def _column(self, table: str, values: pd.Series, kind: str) -> pd.Series:
         """Return a column with its dtype; raise RunError if it holds a value of another type."""
         wrong = ~values.map(type).isin(HELD[kind])
         if values.name == "ok":
@@ -260,7 +260,7 @@ class Store(AbstractContextManager["Store"]):
                 f"{self.path}: is damaged: {table}.{values.name} holds {found!r:.40}, which is "
                 f"no {kind}; {MOVE}"
             )
-        return values.astype(DTYPES[kind])
+        return values.astype(pd.api.types.pandas_dtype(DTYPES[kind]))
 
     def _prepare(self, system: FileSystem) -> None:
         if not system.write_ahead and in_wal(self.path):
@@ -376,7 +376,7 @@ def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         dtype=object,
     )
     kinds = schema.columns()["tasks"] | {"ok": "BOOLEAN"}
-    return pd.DataFrame({name: frame[name].astype(DTYPES[kinds[name]]) for name in kinds})
+    return frame.astype({name: DTYPES[kind] for name, kind in kinds.items()})
 
 
 def _is_object(text: str | None) -> bool:
@@ -414,7 +414,7 @@ def same_results(first: str | Path, second: str | Path) -> list[str]:
         ]
 
 
-def _rows(store: Store, table: str, key: list[str]) -> dict[tuple, dict[str, Any]]:
+def _rows(store: Store, table: str, key: list[str]) -> dict[tuple, dict[Hashable, Any]]:
     rows = store._frame(table).drop(columns=list(schema.VOLATILE), errors="ignore").astype(object)
     records = rows.where(rows.notna(), None).to_dict("records")
     return {tuple(row[name] for name in key): row for row in records}

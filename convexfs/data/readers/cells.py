@@ -1,11 +1,14 @@
 """Parse cells that are not plain numbers: detection limits, thousands, missing values."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from convexfs.data.readers.options import Reading
 from convexfs.data.text_columns import LIMIT, QUANTITY, THOUSANDS, WITH_UNIT, to_numbers
 from convexfs.errors import InputError, and_more, check_choice
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Texts that stand for a missing number: hyphens and dashes.
 _DASHES = ("-", "--", "\N{EN DASH}", "\N{EM DASH}")
@@ -18,7 +21,7 @@ _LOOKED_AT = 20
 LIMITS = ("value", "missing")
 
 
-def read_cells(frame: Any, reading: Reading) -> Any:
+def read_cells(frame: "pd.DataFrame", reading: Reading) -> "pd.DataFrame":
     """Convert text columns of numbers with dashes, units or, by option, limits and thousands.
 
     Texts that `na` lists are missing values in all columns. Dashes in columns of numbers are
@@ -32,7 +35,7 @@ def read_cells(frame: Any, reading: Reading) -> Any:
         column = frame[name]
         known = column.notna()
         dash = column.isin(_DASHES)
-        texts: Any = column[known & ~dash].map(str)
+        texts = column[known & ~dash].map(str)
         limit = texts.map(lambda text: LIMIT.fullmatch(text) is not None).astype(bool)
         if not (dash.any() or reading.thousands or (reading.limits and limit.any())):
             continue
@@ -52,7 +55,7 @@ def read_cells(frame: Any, reading: Reading) -> Any:
     return frame.assign(**read) if read else frame
 
 
-def numbers_left(frame: Any, reading: Reading) -> Any:
+def numbers_left(frame: "pd.DataFrame", reading: Reading) -> "pd.DataFrame":
     """Convert text columns to numbers where all cells left after dropping rows are numbers."""
     plain, read = number_text(reading), {}
     for name in _text_columns(frame):
@@ -62,7 +65,7 @@ def numbers_left(frame: Any, reading: Reading) -> Any:
     return frame.assign(**read) if read else frame
 
 
-def _without_units(frame: Any, reading: Reading) -> Any:
+def _without_units(frame: "pd.DataFrame", reading: Reading) -> "pd.DataFrame":
     """Convert features' texts that are numbers with one unit for all, or unusual minus signs."""
     plain, read = number_text(reading), {}
     others = {reading.target, reading.id, *reading.aside}
@@ -117,7 +120,7 @@ def _number_reader(reading: Reading) -> Callable[[str], str]:
     return read
 
 
-def _without_listed(frame: Any, reading: Reading) -> Any:
+def _without_listed(frame: "pd.DataFrame", reading: Reading) -> "pd.DataFrame":
     """Replace the texts or numbers in the option `na` by missing values."""
     import pandas as pd
 
@@ -141,7 +144,7 @@ def _without_listed(frame: Any, reading: Reading) -> Any:
     return frame.assign(**read) if read else frame
 
 
-def _text_columns(frame: Any) -> Sequence[Any]:
+def _text_columns(frame: "pd.DataFrame") -> Sequence[Any]:
     import pandas as pd
 
     other = pd.api.types.is_object_dtype, pd.api.types.is_string_dtype

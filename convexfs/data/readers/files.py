@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from convexfs.data.readers.text import MISSING, check_separated, not_text, read_
 from convexfs.data.readers.transposed import with_metadata
 from convexfs.data.sparse import stored_or_dense
 from convexfs.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Surrogates are the code points 0xD800 to 0xDFFF, all with this quotient by 0x800.
 _SURROGATES = 0xD800 // 0x800
@@ -184,7 +187,7 @@ def _listed(names: np.ndarray | None) -> Any:
     return None if names is None else np.ravel(names)
 
 
-def _read_parquet(path: Path, reading: Reading) -> Any:
+def _read_parquet(path: Path, reading: Reading) -> "pd.DataFrame":
     from pyarrow import parquet
 
     # Read by pyarrow and rename columns: pandas' error about repeated names is hard to understand.
@@ -195,7 +198,7 @@ def _read_parquet(path: Path, reading: Reading) -> Any:
     return table.to_pandas()
 
 
-def _read_workbook(path: Path, reading: Reading) -> Any:
+def _read_workbook(path: Path, reading: Reading) -> "pd.DataFrame":
     import pandas as pd
 
     with pd.ExcelFile(path, engine="calamine") as book:
@@ -205,7 +208,7 @@ def _read_workbook(path: Path, reading: Reading) -> Any:
             raise InputError(f"{path.name} has no sheet '{sheet}'; {did_you_mean(sheet, sheets)}")
         if len(sheets) > 1 and reading.sheet is None:
             reading.tell(f"of {len(sheets)} sheets '{sheet}' is read, the first")
-        frame: Any = book.parse(sheet, header=None, dtype=object if reading.transpose else None)
+        frame = book.parse(sheet, header=None, dtype=object if reading.transpose else None)
     if not len(frame):
         raise InputError(f"sheet '{sheet}' of {path.name} is empty; name another by --sheet")
     header = ["" if pd.isna(cell) else str(cell) for cell in frame.iloc[0]]
@@ -221,7 +224,7 @@ def _read_workbook(path: Path, reading: Reading) -> Any:
     return body.set_axis(distinct_names(header, reading.tell), axis=1).infer_objects()
 
 
-def _read_arff(path: Path, _: Reading) -> Any:
+def _read_arff(path: Path, _: Reading) -> "pd.DataFrame":
     import pandas as pd
     from scipy.io import arff
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from convexfs.data.readers.options import Reading, distinct_names
 from convexfs.data.targets import check_single_target
 from convexfs.data.validation import last_columns, near_column
 from convexfs.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TARGET_NAMES = frozenset({"target", "class", "label", "y"})
 _NAMED_AT_MOST = 5
@@ -43,7 +46,7 @@ class Joined:
 
 
 def join_labels(
-    ids: Sequence[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
+    ids: Iterable[Any], own: str, reading: Reading, name: str, columns: Sequence[str] = ()
 ) -> Joined:
     """Join labels to samples by id or, if no id matches, by file name; note those left over.
 
@@ -147,7 +150,7 @@ def _likely_columns(columns: Sequence[str]) -> str:
     return f"it may be {' or '.join(columns[:_NAMED_AT_MOST])}{more}"
 
 
-def check_ids(column: Any, called: str, name: str) -> None:
+def check_ids(column: "pd.Series", called: str, name: str) -> None:
     """Raise InputError if an id in the column is missing or repeated."""
     missing, copies = np.flatnonzero(column.isna()), np.flatnonzero(column.duplicated())
     if missing.size:
@@ -159,7 +162,7 @@ def check_ids(column: Any, called: str, name: str) -> None:
         )
 
 
-def _label_column(spec: str, own: str, reading: Reading, known: Sequence[str]) -> Any:
+def _label_column(spec: str, own: str, reading: Reading, known: Sequence[str]) -> "pd.DataFrame":
     """Read FILE or FILE:COLUMN as a table indexed by id: classes first, then metadata columns."""
     path, table, column = _label_table(spec, reading)
     usual = [c for c in table.columns if c == own] + [
@@ -189,7 +192,7 @@ def label_file(spec: str) -> tuple[str, str | None]:
     return path, column
 
 
-def _label_table(spec: str, reading: Reading) -> tuple[str, Any, str | None]:
+def _label_table(spec: str, reading: Reading) -> tuple[str, "pd.DataFrame", str | None]:
     """Read FILE or FILE:COLUMN; return path, DataFrame and requested column (or None)."""
     from convexfs.data.readers.files import read_content
 

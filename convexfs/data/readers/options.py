@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -126,7 +126,7 @@ def unused_name(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def distinct_names(names: Sequence[Any], tell: Callable[[str], None] | None = None) -> list[str]:
+def distinct_names(names: Iterable[Any], tell: Callable[[str], None] | None = None) -> list[str]:
     """Return names with numbers added to repeated ones, such as probes of one gene.
 
     >>> distinct_names(["g", "h", "g"])

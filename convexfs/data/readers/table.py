@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from convexfs.data.text_columns import QUANTITY
 from convexfs.data.validation import near_column
 from convexfs.errors import InputError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: From this many rows on, the integers 0, 1, 2, ... (or from 1) are taken for ids.
 _NUMBERED = 8
 #: A text column with a larger share of decimals is taken for numbers with bad cells; one with a
@@ -25,7 +28,7 @@ _DECIMALS = 0.5
 _ROWS_A_CLASS = 4
 
 
-def from_table(frame: Any, reading: Reading, name: str) -> Dataset:
+def from_table(frame: "pd.DataFrame", reading: Reading, name: str) -> Dataset:
     """Make a Dataset of a DataFrame: find the columns of target and ids, and join labels.
 
     Parameters
@@ -87,7 +90,7 @@ def _rows_counted(left_out: int) -> Iterator[None]:
         raise InputError(f"{error}; rows are counted without the {left_out} left out") from None
 
 
-def _with_target(frame: Any, target: str, reading: Reading) -> Any:
+def _with_target(frame: "pd.DataFrame", target: str, reading: Reading) -> "pd.DataFrame":
     """Return the rows that have a target, and note the others; all rows if none has one."""
     known = frame[target].notna().to_numpy()
     left_out = int((~known).sum())
@@ -97,18 +100,18 @@ def _with_target(frame: Any, target: str, reading: Reading) -> Any:
     return frame[known]
 
 
-def _of_few_words(frame: Any) -> list[str]:
+def _of_few_words(frame: "pd.DataFrame") -> list[str]:
     """Return the text columns that may hold classes: few distinct words, each in several rows."""
     words = (column for column in _no_decimals(frame) if _is_text(frame[column]))
     return [c for c in words if 2 <= frame[c].nunique() <= len(frame) / _ROWS_A_CLASS]
 
 
-def _no_decimals(frame: Any) -> Any:
+def _no_decimals(frame: "pd.DataFrame") -> "pd.Index":
     """Return the names of the columns that do not hold floats, which are most in wide tables."""
     return frame.columns[[kind.kind != "f" for kind in frame.dtypes]]
 
 
-def _id_column(frame: Any, reading: Reading, name: str) -> str | None:
+def _id_column(frame: "pd.DataFrame", reading: Reading, name: str) -> str | None:
     """Return the id column: the requested one, or one that is clearly an id; None if none is."""
     others = {reading.target, *reading.drop, *reading.aside}
     columns = [column for column in frame.columns if column not in others]
@@ -137,35 +140,35 @@ def _known(column: str, columns: Sequence[str], name: str) -> str:
     return column
 
 
-def _names_rows(column: Any) -> bool:
+def _names_rows(column: "pd.Series") -> bool:
     """Return whether all values of a column are distinct texts or integers (three rows or more)."""
     if len(column) < 3 or (column.dtype.kind not in "iuOT" and not _is_text(column)):
         return False
     return bool(column.notna().all() and column.is_unique)
 
 
-def _is_text(column: Any) -> bool:
+def _is_text(column: "pd.Series") -> bool:
     import pandas as pd
 
     return pd.api.types.is_string_dtype(column) and not pd.api.types.is_numeric_dtype(column)
 
 
-def _is_words(column: Any) -> bool:
+def _is_words(column: "pd.Series") -> bool:
     """Return whether a column is text in which at most half of the cells are decimals."""
     import pandas as pd
 
     if not _is_text(column):
         return False
-    numbers: Any = pd.to_numeric(column.str.replace(",", "."), errors="coerce")
+    numbers = pd.to_numeric(column.str.replace(",", "."), errors="coerce")
     return bool((numbers % 1 > 0).mean() <= _DECIMALS)
 
 
-def _are_quantities(column: Any) -> bool:
+def _are_quantities(column: "pd.Series") -> bool:
     """Return whether most texts begin like dates, times or quantities with units."""
     return bool(column.str.match(QUANTITY).mean() > _DECIMALS)
 
 
-def _is_numbered(column: Any) -> bool:
+def _is_numbered(column: "pd.Series") -> bool:
     return (
         len(column) >= _NUMBERED
         and column.dtype.kind in "iu"
@@ -173,7 +176,9 @@ def _is_numbered(column: Any) -> bool:
     )
 
 
-def _labelled(frame: Any, own: str | None, reading: Reading, name: str) -> tuple[Any, str]:
+def _labelled(
+    frame: "pd.DataFrame", own: str | None, reading: Reading, name: str
+) -> tuple["pd.DataFrame", str]:
     if own is None:
         raise InputError(f"{name} has no column of ids to join its labels by; say --id COLUMN")
     found = join_labels(frame[own], own, reading, name, list(frame.columns))

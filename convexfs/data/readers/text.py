@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from convexfs.data.readers.memory_estimate import open_decompressed
 from convexfs.data.readers.memory_limit import ReadLimit
 from convexfs.data.readers.options import Reading, distinct_names, unused_name
 from convexfs.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Separators that are tried, with their names in notes.
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
@@ -80,7 +83,7 @@ def check_separated(path: Path, limit: ReadLimit, usual: str = ",") -> None:
     memory_estimate.check_separated(path, limit, form.separator.encode())
 
 
-def read_separated(path: Path, reading: Reading, usual: str = ",") -> Any:
+def read_separated(path: Path, reading: Reading, usual: str = ",") -> "pd.DataFrame":
     """Read a text table as a DataFrame, and note in `reading` what was detected.
 
     Parameters
@@ -265,7 +268,7 @@ def _row_names(body: Sequence[Sequence[str]]) -> bool:
     return first in numbered or not any(map(is_number, first))
 
 
-def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) -> Any:
+def _read(path: Path, form: TextFormat, names: Sequence[str], **options: Any) -> "pd.DataFrame":
     import pandas as pd
 
     try:
@@ -315,7 +318,7 @@ def _lines(path: Path, form: TextFormat) -> Any:
     return io.TextIOWrapper(open_decompressed(path), encoding=form.encoding, newline="")
 
 
-def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> Any:
+def _read_wide(path: Path, form: TextFormat, names: Sequence[str]) -> "pd.DataFrame | None":
     """Parse a wide table by numpy in one pass; None for many text columns or bad cells.
 
     Decimal commas give None too.

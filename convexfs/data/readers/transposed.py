@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from convexfs.data.dataset import Dataset
 from convexfs.data.readers.cells import number_text
 from convexfs.data.readers.options import Reading, unused_name
 from convexfs.data.readers.text import ROW_NAMES, is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Most rows, and most columns, that are inspected for the orientation.
 _LOOKED_AT = 50
@@ -26,7 +29,7 @@ _ABOUT_FEATURES = frozenset({
 Metadata = Mapping[str, Sequence[str]]
 
 
-def turn_table(frame: Any, reading: Reading) -> tuple[Any, Metadata, Reading]:
+def turn_table(frame: "pd.DataFrame", reading: Reading) -> tuple["pd.DataFrame", Metadata, Reading]:
     """Transpose a table of features in rows; return it, the features' metadata, and options.
 
     Returns
@@ -63,7 +66,7 @@ def with_metadata(data: Dataset, rows: Sequence[str], metadata: Metadata) -> Dat
     return replace(data, feature_metadata=columns)
 
 
-def transposition_hint(frame: Any, target: str | None) -> str:
+def transposition_hint(frame: "pd.DataFrame", target: str | None) -> str:
     """Return the end of an error message if samples seem to be columns: try --transpose; else "".
 
     Then the target is the name of a row; or a row of words is among rows of numbers, and every
@@ -92,7 +95,7 @@ def transposition_hint(frame: Any, target: str | None) -> str:
     return ""
 
 
-def _first_sample(frame: Any) -> int:
+def _first_sample(frame: "pd.DataFrame") -> int:
     """Return the index of the first sample column; those before it describe features."""
     first, last = 1, frame.shape[1] - _LEAST_SAMPLES
     if last < 1 or _words(frame.iloc[:, -1]) > _MOSTLY:
@@ -105,7 +108,7 @@ def _first_sample(frame: Any) -> int:
     return first if first <= last else 1
 
 
-def _words(column: Any) -> float:
+def _words(column: "pd.Series") -> float:
     """Return the fraction of words among the non-missing cells of a column."""
     if column.dtype.kind in "biufc":
         return 0.0
@@ -113,7 +116,7 @@ def _words(column: Any) -> float:
     return float(cells.map(_is_word).mean()) if len(cells) else 0.0
 
 
-def _columns(values: Any, reading: Reading) -> Any:
+def _columns(values: "pd.DataFrame", reading: Reading) -> "pd.DataFrame":
     """Return the transposed table, each column numeric if all its cells are numbers."""
     import pandas as pd
 
@@ -135,7 +138,7 @@ def _columns(values: Any, reading: Reading) -> Any:
     return pd.concat(parts, axis=1).sort_index(axis=1)
 
 
-def _texts(column: Any) -> list[str]:
+def _texts(column: "pd.Series") -> list[str]:
     return column.astype(object).where(column.notna(), "").map(str).tolist()
 
 

@@ -264,9 +264,7 @@ def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
     """Yield the stored results of the points with these keys."""
     tasks, rows = store.tasks(), store.solutions()
     seconds = dict(zip(tasks["key"], tasks["solve_seconds"], strict=True))
-    rows: Any = rows[
-        rows["label"].str.startswith(POINT_LABEL, na=False) & rows["key"].isin(set(keys))
-    ]
+    rows = rows[rows["label"].str.startswith(POINT_LABEL, na=False) & rows["key"].isin(set(keys))]
     for key, blob in zip(rows["key"], rows["primal"], strict=True):
         try:
             yield _stored_point(unpack(blob), float(seconds[key]))

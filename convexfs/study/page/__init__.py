@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pandas as pd
+
 import convexfs
 from convexfs.batch.run_results import are_measurements
 from convexfs.batch.store.store import Store
@@ -17,7 +19,6 @@ from convexfs.report.table import Table
 from convexfs.study import figures, llfs_points
 from convexfs.study.labels import without_places
 from convexfs.study.means import chosen_shift
-from convexfs.study.outcome_rules import Frame
 from convexfs.study.outcomes import outcomes_of_tables, selected
 from convexfs.study.page import problems, sections
 
@@ -68,7 +69,7 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
     """
     folder, name = Path(folder), Path(folder).resolve().name
     with Store.read(folder) as store:
-        tasks: Frame = store.tasks()
+        tasks = store.tasks()
         if are_measurements(tasks):
             raise InputError(
                 f"{folder}: holds an experiment of scripts/reproduce.py, which wrote its page "
@@ -87,7 +88,7 @@ def gather(folder: str | Path, shift: float | None = None) -> Report:
 
 
 def _sections(
-    name: str, store: Store, frame: Frame, solutions: Frame, shift: float
+    name: str, store: Store, frame: pd.DataFrame, solutions: pd.DataFrame, shift: float
 ) -> Iterator[Section | None]:
     stated = problems.section(frame, store.problems())
     frame = without_places(frame)

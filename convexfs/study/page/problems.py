@@ -11,7 +11,6 @@ import pandas as pd
 
 from convexfs.report.sanitiser import is_mathml, without_folders
 from convexfs.report.sections import Section, escape, facts
-from convexfs.study.outcome_rules import Frame
 
 #: Number of problems that are unfolded when the page opens.
 UNFOLDED = 2
@@ -21,7 +20,7 @@ NOT_KEPT = (
 )
 
 
-def section(tasks: Frame, problems: Frame) -> Section | None:
+def section(tasks: pd.DataFrame, problems: pd.DataFrame) -> Section | None:
     """Return the section that shows each problem file's mathematics as last solved, or None.
 
     `tasks` are rows of :func:`convexfs.study.outcomes.outcomes`, `problems` the store's.
@@ -37,7 +36,7 @@ def section(tasks: Frame, problems: Frame) -> Section | None:
     return Section("problems", "Problems", lead, body)
 
 
-def _statements(tasks: Frame, problems: Frame) -> list[dict[Any, Any]]:
+def _statements(tasks: pd.DataFrame, problems: pd.DataFrame) -> list[dict[Any, Any]]:
     problems = problems.drop(columns=["data", "hyper"]).join(_where(problems))
     named = tasks[tasks["problem_file"].notna()].sort_values("finished_utc", kind="stable")
     lasts = named.drop_duplicates(["problem_file", "problem_code"], keep="last")
@@ -47,7 +46,7 @@ def _statements(tasks: Frame, problems: Frame) -> list[dict[Any, Any]]:
     return rows.where(rows.notna(), None).to_dict("records")
 
 
-def _where(problems: Frame) -> Frame:
+def _where(problems: pd.DataFrame) -> pd.Series:
     """Return a Series of texts: data and hyperparameters on which each problem is stated."""
     words = [
         ", ".join([Path(str(data)).name, *(f"{name} = {value}" for name, value in hyper.items())])

@@ -21,7 +21,7 @@ from convexfs.report.sections import (
 from convexfs.report.table import Table
 from convexfs.study import columns, figures, llfs_points, published
 from convexfs.study.means import CONFIDENCE
-from convexfs.study.outcome_rules import WRONG, Frame
+from convexfs.study.outcome_rules import WRONG
 from convexfs.study.outcomes import MOMENT, busy_words, certificate_warnings, counts
 from convexfs.study.public_sets import SETS
 from convexfs.study.summary import (
@@ -53,7 +53,7 @@ def _tables(name: str, title: str, lead: str, tables: dict[str, Table]) -> Secti
     return Section(name, title, lead, body, tables)
 
 
-def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -> Section:
+def overview(name: str, frame: pd.DataFrame, times: tuple[str, str], comparison: str) -> Section:
     """Return the overview section: counts of outcomes, what was run and when, warnings."""
     words = {WRONG: "wrong claims", TIMEOUT: "timeouts"}
     numbers = [("tasks", f"{len(frame):,}", False)]
@@ -87,7 +87,7 @@ def overview(name: str, frame: Frame, times: tuple[str, str], comparison: str) -
     return Section("overview", "What was run", lead, warned + tiles(numbers) + facts(told))
 
 
-def verdicts(frame: Frame, shift: float) -> Section:
+def verdicts(frame: pd.DataFrame, shift: float) -> Section:
     """Return the section with the summary of all solvers and the table of their options."""
     lead = (
         f"Seconds are the geometric mean, shifted by {duration(shift)}, of what a solver was "
@@ -106,9 +106,9 @@ def verdicts(frame: Frame, shift: float) -> Section:
     return _tables("verdict", "Verdict", lead, tables)
 
 
-def matched(frame: Frame, shift: float) -> Section | None:
+def matched(frame: pd.DataFrame, shift: float) -> Section | None:
     """Return the section on each solver's time to a verified accuracy; None with one solver."""
-    table: Frame = time_to_accuracy(frame, shift)
+    table = time_to_accuracy(frame, shift)
     if table["solver"].nunique() < 2:
         return None
     lead = (
@@ -124,9 +124,9 @@ def matched(frame: Frame, shift: float) -> Section | None:
     return replace(section, body=section.body + places, figures=drawings)
 
 
-def best(frame: Frame, shift: float) -> Section | None:
+def best(frame: pd.DataFrame, shift: float) -> Section | None:
     """Return the section on each class's leaders, with the ranking; None without competition."""
-    table: Frame = leaders(frame, shift)
+    table = leaders(frame, shift)
     if table["second"].isna().all():
         return None
     lead = (
@@ -142,7 +142,7 @@ def best(frame: Frame, shift: float) -> Section | None:
     return _tables("leaders", "Leaders", lead, tables)
 
 
-def instances(frame: Frame) -> Section | None:
+def instances(frame: pd.DataFrame) -> Section | None:
     """Return the section with seconds or outcome by instance and solver; None with one solver."""
     if frame["solver"].nunique() < 2:
         return None
@@ -155,9 +155,9 @@ def instances(frame: Frame) -> Section | None:
     return _tables("instances", "Instances and solvers", lead, tables)
 
 
-def beside_published(frame: Frame) -> Section | None:
+def beside_published(frame: pd.DataFrame) -> Section | None:
     """Return the section comparing public instances with published optima, or None."""
-    table: Frame = published.beside_published(frame)
+    table = published.beside_published(frame)
     if table.empty:
         return None
     wrong = int(table["contradicting"].sum())
@@ -174,7 +174,7 @@ def beside_published(frame: Frame) -> Section | None:
     return _tables("published", "Published optima", lead, tables)
 
 
-def failures(frame: Frame) -> Section | None:
+def failures(frame: pd.DataFrame) -> Section | None:
     """Return the section of tasks not solved, by message, and of wrong claims; None if all are."""
     table, wrong = reasons(frame), wrong_claims(frame)
     if table.empty:
@@ -186,7 +186,7 @@ def failures(frame: Frame) -> Section | None:
     return _tables("failures", "Failures and skips", lead, tables)
 
 
-def all_rows(frame: Frame) -> Section:
+def all_rows(frame: pd.DataFrame) -> Section:
     """Return the section with the table of all tasks."""
     lead = (
         "Click a heading to sort. Filters take a part of the text or, for numbers, conditions "
@@ -196,7 +196,7 @@ def all_rows(frame: Frame) -> Section:
     return _tables("rows", "All tasks", lead, tables)
 
 
-def downloads(frame: Frame) -> Section:
+def downloads(frame: pd.DataFrame) -> Section:
     """Return the section with buttons that download tables as CSV or JSON."""
     names = [("rows.csv", "all tasks, CSV"), ("rows.json", "all tasks, JSON")]
     names += [("summary.csv", "verdict, CSV"), ("everything.json", "all tables, JSON")]
@@ -209,7 +209,7 @@ def downloads(frame: Frame) -> Section:
     return Section("downloads", "Downloads", lead, body)
 
 
-def of_points(kept: Frame) -> Iterator[Section | None]:
+def of_points(kept: pd.DataFrame) -> Iterator[Section | None]:
     """Yield the sections on LLFS points: solvers compared, then figures and table of the last fit.
 
     Yield nothing without points.
@@ -225,13 +225,13 @@ def of_points(kept: Frame) -> Iterator[Section | None]:
     yield drawn(figures.local_features(own))
     yield drawn(figures.pareto(betas))
     yield drawn(figures.along_beta(betas))
-    names = own["features"].map(lambda chosen: ", ".join(str(feature + 1) for feature in chosen))
+    names = [", ".join(str(feature + 1) for feature in chosen) for chosen in own["features"]]
     shown = own[["point", "features", "radius", "beta", "score", "seconds"]]
-    table = Table("Samples", shown.assign(features=names.astype("string")))
+    table = Table("Samples", shown.assign(features=pd.array(names, dtype="string")))
     yield _tables("points", "Samples", _fit_of(own), {"points": table})
 
 
-def _fit_of(own: Frame) -> str:
+def _fit_of(own: pd.DataFrame) -> str:
     told = (own[name].iloc[-1] for name in ("data", "hyper", "solver"))
     return escape("Of the last fit: " + ", ".join(str(word) for word in told if pd.notna(word)))
 
@@ -242,15 +242,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / size:g} {unit}"
 
 
-def _listed(values: Frame) -> str:
+def _listed(values: pd.Series) -> str:
     names = [str(name) for name in values.dropna().drop_duplicates()]
     return and_more(names[:LISTED], len(names))
 
 
-def _same(frame: Frame) -> list[str]:
+def _same(frame: pd.DataFrame) -> list[str]:
     """Return which of the columns settings and repeat have a single value, to be left out."""
     return [name for name in ("settings", "repeat") if frame[name].nunique() < 2]
 
 
-def _limit(limits: Frame) -> str:
+def _limit(limits: pd.Series) -> str:
     return ", ".join("none" if pd.isna(limit) else f"{limit:g} s" for limit in limits.unique())

@@ -8,7 +8,6 @@ from sklearn.pipeline import make_pipeline
 
 from convexfs.methods.lfe.estimator import LFE, ODD_NEIGHBORS, knn_mistakes
 from convexfs.methods.mmc.estimator import MMC
-from convexfs.study.outcome_rules import Frame
 from papers.baselines import projection
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.measurements import Numbers
@@ -51,7 +50,7 @@ def _model(method: str, X: np.ndarray, y: np.ndarray) -> Any:
     return make_pipeline(components, MMC()).fit(X, codes)
 
 
-def _curves(runs: Frame) -> Frame:
+def _curves(runs: pd.DataFrame) -> pd.DataFrame:
     own = runs[runs["measure"] == "curve"]
     return pd.DataFrame(
         {"series": own["data"] + ", " + own["method"], "x": own["position"] + 1, "y": own["value"]}

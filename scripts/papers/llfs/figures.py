@@ -9,7 +9,6 @@ import pandas as pd
 from convexfs.data import load
 from convexfs.methods.llfs.estimator import LLFS
 from convexfs.methods.llfs.fit import Settings, point_work
-from convexfs.study.outcome_rules import Frame
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.llfs.splits import SOURCES, parts, z_scores
 from papers.llfs.table2 import mistakes
@@ -121,7 +120,7 @@ ON = {
 }  # fmt: skip
 
 
-def _pairs(runs: Frame, x: str, y: str, series: str) -> Frame:
+def _pairs(runs: pd.DataFrame, x: str, y: str, series: str) -> pd.DataFrame:
     """Return means over runs of one curve against another."""
     means = runs.groupby(["measure", "position"])["value"].mean()
     if x not in means.index or y not in means.index:
@@ -129,24 +128,24 @@ def _pairs(runs: Frame, x: str, y: str, series: str) -> Frame:
     return pd.DataFrame({"series": series, "x": means[x].to_numpy(), "y": means[y].to_numpy()})
 
 
-def _swept(what: str, runs: Frame) -> Frame:
+def _swept(what: str, runs: pd.DataFrame) -> pd.DataFrame:
     own = runs[runs["method"] == "sweep"]
     curves = [_pairs(own, "budgets", f"{what} {each}", each) for each in ("feasible", "literal")]
     return pd.concat(curves, ignore_index=True)
 
 
-def errors_by_budget(runs: Frame) -> Frame:
+def errors_by_budget(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the curves of Fig. 10."""
     return _swept("errors", runs)
 
 
-def features_by_budget(runs: Frame) -> Frame:
+def features_by_budget(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the curves of Fig. 11, and where the paper sees them end."""
     paper = pd.DataFrame({"series": ["saturation (paper)"], "x": [130.0], "y": [21.0]})
     return pd.concat([_swept("features", runs), paper], ignore_index=True)
 
 
-def chosen_of_dna(runs: Frame) -> Frame:
+def chosen_of_dna(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the bars of Fig. 7 and 13: how many points choose each original feature."""
     own = runs[(runs["measure"] == "chosen") & runs["method"].isin(["choices", "many"])]
     means = own.groupby(["method", "position"], sort=False)["value"].mean().reset_index()
@@ -155,7 +154,7 @@ def chosen_of_dna(runs: Frame) -> Frame:
     return pd.DataFrame({"series": named, "x": means["position"] + 1, "y": means["value"]})
 
 
-def histogram(runs: Frame) -> Frame:
+def histogram(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the bars of Fig. 12."""
     own = runs[runs["measure"] == "histogram"].groupby("position")["value"].mean()
     return pd.DataFrame(
@@ -163,7 +162,7 @@ def histogram(runs: Frame) -> Frame:
     )
 
 
-def growth(runs: Frame) -> Frame:
+def growth(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the curve of Fig. 14."""
     return _pairs(runs[runs["method"] == "growth"], "samples", "seconds", "a point")
 

@@ -10,7 +10,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from convexfs.methods.lmba.estimator import Lmba
 from convexfs.methods.simba.estimator import Simba
-from convexfs.study.outcome_rules import Frame
 from papers.baselines import selector
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.llfs.splits import z_scores
@@ -71,7 +70,7 @@ HEADINGS = {
 }  # fmt: skip
 
 
-def curves(row: str, runs: Frame) -> Frame:
+def curves(row: str, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the mean curves of a data set."""
     own = runs[runs["data"] == row]
     means = own.groupby(["method", "measure", "position"], sort=False)["value"].mean()

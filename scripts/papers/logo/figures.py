@@ -9,7 +9,6 @@ import pandas as pd
 
 from convexfs.errors import ConvexfsWarning
 from convexfs.methods.logo.estimator import Logo
-from convexfs.study.outcome_rules import Frame
 from papers.baselines.checks import standardised
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.measurements import Numbers
@@ -105,16 +104,16 @@ def _weights(model: Logo) -> dict[str, float]:
     }
 
 
-def _times(runs: Frame) -> Frame:
+def _times(runs: pd.DataFrame) -> pd.DataFrame:
     """Return Figure 5a: seconds by the number of features."""
     own = runs[runs["measure"] == "seconds"].groupby("data", sort=False)["value"].mean()
-    ours = [("ours", float(row.split()[0]), seconds) for row, seconds in own.items()]
+    ours = [("ours", float(str(row).split()[0]), seconds) for row, seconds in own.items()]
     points = [*ours, ("Pentium 4 (paper)", 100.0, 3.5), ("Pentium 4 (paper)", 1000.0, 37.0)]
     points.append(("Pentium 4 (paper)", 20000.0, 372.0))
     return pd.DataFrame(points, columns=["series", "x", "y"])
 
 
-def _changes(runs: Frame) -> Frame:
+def _changes(runs: pd.DataFrame) -> pd.DataFrame:
     """Return Figure 5b: relative change of the weights by iteration, undamped."""
     chosen = (runs["measure"] == "changes") & (runs["method"] == "undamped") & (runs["run"] == 0)
     own = runs[chosen & runs["data"].str.endswith("lam 1")]
@@ -123,7 +122,7 @@ def _changes(runs: Frame) -> Frame:
     )
 
 
-def _errors(runs: Frame) -> Frame:
+def _errors(runs: pd.DataFrame) -> pd.DataFrame:
     own = runs.groupby(["method", "data"], sort=False)["value"].mean().reset_index()
     x = own["data"].str.split().str[0].astype(float)
     return pd.DataFrame({"series": own["method"], "x": x, "y": own["value"]})

@@ -12,7 +12,6 @@ from sklearn.model_selection import StratifiedKFold
 from convexfs.methods.irelief.estimator import IRelief
 from convexfs.methods.lfe.estimator import knn_mistakes
 from convexfs.methods.logo.estimator import Logo
-from convexfs.study.outcome_rules import Frame
 from papers.baselines import selector
 from papers.experiment import Case, Column, Experiment, Figure, Table, Variant
 from papers.logo.rankings import prices_of
@@ -137,9 +136,9 @@ def measure_times(case: Case) -> Numbers:
     return {"seconds": time.process_time() - began, "iterations": model.n_iter_}
 
 
-def _times(runs: Frame) -> Frame:
+def _times(runs: pd.DataFrame) -> pd.DataFrame:
     own = runs[runs["measure"] == "seconds"].groupby("data", sort=False)["value"].mean()
-    points = [("ours", float(row.split()[0]), seconds) for row, seconds in own.items()]
+    points = [("ours", float(str(row).split()[0]), seconds) for row, seconds in own.items()]
     paper = "Pentium 4, breast cancer (paper)"
     return pd.DataFrame(
         [*points, (paper, 2000.0, 2.0), (paper, 24481.0, 22.0)], columns=["series", "x", "y"]

@@ -135,7 +135,7 @@ def test_genes_in_rows_with_labels_apart(tmp_path):
 
 
 def test_rows_without_a_target_are_left_out_and_said(tmp_path):
-    frame = FRAME.assign(kind=["ham", "spam", None, "ham"])
+    frame = FRAME.assign(kind=pd.Series(["ham", "spam", None, "ham"]))
     data = load(write(tmp_path / "t.csv", frame), target="kind")
     assert data.ids == ("p1", "p2", "p4")
     np.testing.assert_array_equal(data.X, FRAME.loc[[0, 1, 3], ["a", "b"]])
@@ -143,7 +143,8 @@ def test_rows_without_a_target_are_left_out_and_said(tmp_path):
 
 
 def test_places_of_errors_say_that_rows_are_left_out(tmp_path):
-    frame = FRAME.assign(kind=["ham", None, "spam", "ham"], a=[1.0, 2.0, 3.0, None])
+    kind = pd.Series(["ham", None, "spam", "ham"])
+    frame = FRAME.assign(kind=kind, a=[1.0, 2.0, 3.0, np.nan])
     with pytest.raises(InputError, match=r"data row 3, column 'a'.*without the 1 left out$"):
         load(write(tmp_path / "t.csv", frame), target="kind")
 

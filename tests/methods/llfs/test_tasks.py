@@ -162,7 +162,7 @@ def test_columns_are_those_of_the_data_where_some_are_constant(data, tmp_path):
         model = LLFS(**SETTINGS, run_dir=tmp_path).fit(X, data.y)
     with Store.read(tmp_path) as store:
         rows = store.solutions().set_index("label")
-    arrays = unpack(rows.loc["point 0", "primal"])
+    arrays = unpack(rows["primal"]["point 0"])
     assert arrays["features"].tolist() == np.flatnonzero(model.local_support_[0]).tolist()
     assert 0 not in arrays["features"]
 

@@ -79,7 +79,7 @@ class Figure:
         """Return the table's columns that are drawn, rows sorted by the given order of solvers."""
         drawn = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
         drawn += [self.low, self.high, self.group]
-        frame: Any = self.frame[list(dict.fromkeys(name for name in drawn if name))]
+        frame = self.frame[list(dict.fromkeys(name for name in drawn if name))]
         for name in ("other", "solver"):
             if name in frame:
                 frame = frame.sort_values(

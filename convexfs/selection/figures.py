@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -116,7 +115,7 @@ def volcano_figure(selection: Selection) -> Figure | None:
     )  # fmt: skip
 
 
-def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> Any:
+def volcano_frame(selection: Selection, most: int = MOST_POINTS) -> pd.DataFrame | None:
     """Return effects and -log10(p) of at most `most` features, selected ones first, or None."""
     test = None if selection.judgement is None else selection.judgement.test
     if test is None or selection.support is None:
@@ -316,7 +315,9 @@ def _coarse(values: np.ndarray, step: float = 0.01) -> np.ndarray:
     return np.round(np.round(values / step) * step, 2) + 0.0  # Adding 0.0 turns -0 into 0.
 
 
-def _long(data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray) -> Any:
+def _long(
+    data: Dataset, rows: np.ndarray, features: np.ndarray, values: np.ndarray
+) -> pd.DataFrame:
     """Return a long table with columns feature, sample, class and value, one row per cell."""
     names, samples = shown_names(data, features), _samples(data, rows)
     rising = np.full(len(rows), f"samples by rising {short(data.target)}")

@@ -86,7 +86,7 @@ def _classes(found: ClassMarkers) -> Section:
 
 
 def _features(found: ClassMarkers) -> Section:
-    frame: Any = found.ranking()
+    frame = found.ranking()
     total = len(frame)
     by_class = frame.groupby(page.CLASS, sort=False).cumcount()
     markers = frame["selected"].astype(bool)

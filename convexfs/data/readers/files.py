@@ -208,7 +208,8 @@ def _read_workbook(path: Path, reading: Reading) -> "pd.DataFrame":
             raise InputError(f"{path.name} has no sheet '{sheet}'; {did_you_mean(sheet, sheets)}")
         if len(sheets) > 1 and reading.sheet is None:
             reading.tell(f"of {len(sheets)} sheets '{sheet}' is read, the first")
-        frame = book.parse(sheet, header=None, dtype=object if reading.transpose else None)
+        kind = object if reading.transpose else None
+        frame = pd.read_excel(book, sheet_name=sheet, header=None, dtype=kind)
     if not len(frame):
         raise InputError(f"sheet '{sheet}' of {path.name} is empty; name another by --sheet")
     header = ["" if pd.isna(cell) else str(cell) for cell in frame.iloc[0]]

@@ -11,7 +11,15 @@ from typing import Any
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, did_you_mean, warn
 from convexfs.methods.base.change import PROBLEM, called, is_change, printed_problem
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Formulation, Solving, runs_natively
-from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, Solution
+from convexfs.records import (
+    INACCURATE,
+    INFEASIBLE,
+    NATIVE,
+    OPTIMAL,
+    UNBOUNDED,
+    Certificate,
+    Solution,
+)
 
 #: Largest relative residual and gap that a certificate of a native solution accepts.
 NATIVE_TOL = 1e-9
@@ -59,6 +67,18 @@ def solve_step(
     if verifier is None and solving.build is not None and solution.status in UNSOLVED:
         solution = replace(solution, failure=solution.failure or explained(problem))
     return replace(solution, build_seconds=built), certificate
+
+
+def native_solution(
+    start: float, primal: Mapping[str, Any], objective: float, *, solved: bool = True, **more: Any
+) -> Solution:
+    """Return the solution of a native solver that began at `start`, by ``time.perf_counter``.
+
+    `more` are further fields of :class:`convexfs.records.Solution`.
+    """
+    status, seconds = OPTIMAL if solved else INACCURATE, time.perf_counter() - start
+    known = {"primal": primal, "objective": float(objective), "iterations": 0, **more}
+    return Solution(status, NATIVE, solve_seconds=seconds, **known)
 
 
 def explained(problem: Any) -> str:

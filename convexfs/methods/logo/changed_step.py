@@ -1,12 +1,10 @@
 """Fit Logo with a changed problem: the damped fixed point of its steps."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.change import is_change, takes
+from convexfs.methods.base.change import is_change
 from convexfs.methods.base.fixed_point import History, iterate
 from convexfs.methods.base.formulation import Formulation, Solving
 from convexfs.methods.base.solve_step import require_answer, solve_step
@@ -14,11 +12,6 @@ from convexfs.methods.logo.fixed_points.candidate_features import Audit, FixedPo
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective
 from convexfs.methods.logo.working_set import cleaned, hyper_of, left_until
-
-
-def takes_counts(build: Callable[..., Any]) -> bool:
-    """Return whether a build takes the sample weights `counts`, itself or through `problem`."""
-    return takes(build, "counts")
 
 
 @dataclass(frozen=True)

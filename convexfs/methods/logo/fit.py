@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, warn
+from convexfs.methods.base.change import takes
 from convexfs.methods.base.fixed_point import (
     FixedPointCertificate,
     History,
@@ -20,10 +21,7 @@ from convexfs.methods.base.fixed_point import (
 )
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step
 from convexfs.methods.base.row_permutations import permuted_labels
-from convexfs.methods.logo.changed_step import (
-    changed_fixed_point,
-    takes_counts,
-)
+from convexfs.methods.logo.changed_step import changed_fixed_point
 from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
 from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
 from convexfs.methods.logo.margins import (
@@ -124,7 +122,7 @@ def logo(
     request = LogoRequest(settings or Settings(), solving)
     request.check()
     build = solving.build
-    if weights is not None and build is not None and not takes_counts(build):
+    if weights is not None and build is not None and not takes(build, "counts"):
         raise InputError(
             "samples count differently, and the changed problem does not ask for it: have build "
             "take counts, as in counts @ cp.logistic(-(Z @ w)), or leave the weights out"

@@ -1,6 +1,6 @@
 """Neighbours and margins of samples, as functions of the feature weights."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -30,8 +30,6 @@ MOST_COLUMNS = 1000
 _MANY = 300
 #: RELIEF's sigma, as a fraction of the largest distance: so small that only the nearest count.
 _NEAREST = 1e-9
-#: Most differences of pairs held in memory at a time; 16 MB.
-_BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -209,12 +207,6 @@ class Locality:
         return full
 
 
-def few_rows(width: int, n_rows: int) -> Iterator[slice]:
-    """Yield slices of rows whose data, `width` numbers per row, fit a small buffer."""
-    step = max(1, _BLOCK_CELLS // width)
-    return (slice(first, first + step) for first in range(0, n_rows, step))
-
-
 def lam_max(locality: Locality) -> float:
     """Return the least lam at which w = 0 is a fixed point: ``max_j sum_n zbar_n(j) / 2``."""
     return float(np.max(entry_scores(locality), initial=0.0))
@@ -293,7 +285,8 @@ class MixedLocality(Locality):
     ) -> tuple[np.ndarray, np.ndarray]:
         pulls = self.on_all_samples(p)
         curved, moved = np.zeros((len(w), len(w))), np.zeros(columns.shape)
-        for rows in few_rows(columns.size, len(columns)):
+        for block in columns.row_blocks(columns.size):
+            rows = slice(*block)
             pairs = pairs_of(columns, rows, w)
             off = pairs.deviations(signed[rows])
             moved[rows] = ((off @ w)[:, None] @ pairs.slope)[:, 0]

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.methods.base.solve_step import native_solution
 from convexfs.methods.llfs.native.linear_program import dual_value, largest_sum, priced_minimum
 from convexfs.methods.llfs.native.local_path import local_point, maximiser
 from convexfs.methods.llfs.native.newton import KKT_TOL
 from convexfs.methods.llfs.utility import mean_utility_gradient, tangent
-from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
+from convexfs.records import Solution
 
 Numbers = Mapping[str, Any]
 
@@ -23,8 +24,10 @@ def llfs_separation(
     # The point's own class does not occur in (6).
     point = local_point(a_other[:1], a_other, s, lam, max_features)
     widest = maximiser(point)
-    converged = widest.residual <= KKT_TOL
-    return _solution(widest.f[:-1], widest.u2, converged, start, widest.iterations)
+    return native_solution(
+        start, {"f": widest.f[:-1]}, widest.u2, solved=widest.residual <= KKT_TOL,
+        iterations=widest.iterations,
+    )  # fmt: skip
 
 
 def llfs_compactness(
@@ -42,7 +45,7 @@ def llfs_compactness(
     g, b = tangent(a_other, iterate, s, lam)
     priced = priced_minimum(c, g, eps - b, max_features)
     dual = {"tangents": np.array([priced.mu])}
-    return _solution(priced.f, float(c @ priced.f) + offset, True, start, 0, dual)
+    return native_solution(start, {"f": priced.f}, float(c @ priced.f) + offset, dual=dual)
 
 
 def llfs_linear(
@@ -68,26 +71,7 @@ def _traded(c1: np.ndarray, c2: np.ndarray, beta: float, max_features: int) -> S
     start = time.perf_counter()
     priced = priced_minimum(c1, c2, beta * largest_sum(c2, max_features), max_features)
     dual = {"level": np.array([priced.mu])}
-    return _solution(priced.f, float(c1 @ priced.f), True, start, 0, dual)
-
-
-def _solution(
-    f: np.ndarray,
-    objective: float,
-    converged: bool,
-    start: float,
-    iterations: int,
-    dual: Numbers | None = None,
-) -> Solution:
-    return Solution(
-        status=OPTIMAL if converged else INACCURATE,
-        solver=NATIVE,
-        primal={"f": f},
-        dual=dual or {},
-        objective=float(objective),
-        solve_seconds=time.perf_counter() - start,
-        iterations=iterations,
-    )
+    return native_solution(start, {"f": priced.f}, c1 @ priced.f, dual=dual)
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

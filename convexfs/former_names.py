@@ -94,7 +94,7 @@ methods.base.step methods.base.solve_step
 methods.base.taking estimators.validation
 methods.base.weighted estimators.validation
 methods.knockoffs.definite methods.knockoffs.native
-methods.llfs.exact methods.llfs.native.exact_subset
+methods.llfs.exact methods.llfs.rounding
 methods.llfs.kernels methods.llfs.native.kernels
 methods.llfs.linear methods.llfs.native.linear_program
 methods.llfs.newton methods.llfs.native.newton

@@ -224,8 +224,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             such as `vote`, are those of the model. Give the problem file of a run that has one
             as `formulation`: it is code, and a folder does not choose what is run.
         """
-        stored = stored_model(cls, run_dir, data, solver, hyper)
-        return cls(**stored.parameters)._fitted(stored.X, stored.y, stored.points)
+        parameters, X, y, points = stored_model(cls, run_dir, data, solver, hyper)
+        return cls(**parameters)._fitted(X, y, points)
 
     @with_callbacks
     def _fitted(self, X: Any, y: Any, stored: Callable[..., Any] | None = None) -> Self:

@@ -244,27 +244,16 @@ class Hyperspheres:
 
     def voters(self, x: np.ndarray) -> np.ndarray:
         """Return the indices of the spheres that vote on one query."""
-        inside = self._inside(x)
-        if not self.neighbor_vote:
-            return inside
-        return np.array(
-            [
-                i
-                for i in inside
-                if nearest_agrees(
-                    self.X, -1, x, np.flatnonzero(self.support[i]), self.codes == self.codes[i],
-                    np.inf,
-                )
-            ],
-            dtype=np.int64,
-        )  # fmt: skip
-
-    def _inside(self, x: np.ndarray) -> np.ndarray:
-        squared = [
-            squared_distances(self.X[i : i + 1], x, np.flatnonzero(on))[0]
-            for i, on in enumerate(self.support)
-        ]
-        return np.flatnonzero(np.sqrt(squared) <= self.radii)
+        found = []
+        for i, features in enumerate(map(np.flatnonzero, self.support)):
+            # Do not test d <= radius^2: see :func:`_count_votes`.
+            inside = np.sqrt(squared_distances(self.X[i : i + 1], x, features)[0]) <= self.radii[i]
+            same = self.codes == self.codes[i]
+            if inside and (
+                not self.neighbor_vote or nearest_agrees(self.X, -1, x, features, same, np.inf)
+            ):
+                found.append(i)
+        return np.array(found, dtype=np.int64)
 
     def _counted(self, Q: np.ndarray, fallback: bool) -> np.ndarray:
         rows, features = np.nonzero(self.support)

@@ -15,12 +15,11 @@ from convexfs.methods.llfs.backend.point import PointUtilities
 from convexfs.methods.llfs.backend.separation import Step, Unsolved
 from convexfs.methods.llfs.backend.subproblems import RATIO, Subproblems
 from convexfs.methods.llfs.lfs import LINEAR
-from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.linear_program import largest_sum, priced_minimum
 from convexfs.methods.llfs.native.local_path import LocalPath, local_path, local_point, maximiser
 from convexfs.methods.llfs.native.newton import KKT_TOL
 from convexfs.methods.llfs.numbers import secant_bound
-from convexfs.methods.llfs.rounding import best_rounding, swap_search
+from convexfs.methods.llfs.rounding import best_rounding, best_subset, swap_search
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility
 

@@ -75,7 +75,7 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     beta serves a smaller one, and often leads to a better local optimum.
     """
     work = workspace(point)
-    widest = _maximiser(point, work)
+    widest = maximiser(point, work)
     # Row 0 is the best single feature, the solution while U2 allows it; the last row is beta = 1.
     levels = np.concatenate([[0.0], betas[betas < 1.0], [1.0]]) * widest.u2
     F, table = np.empty((len(levels), len(widest.f))), np.zeros((len(levels), len(COLUMNS)))
@@ -92,12 +92,8 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     )
 
 
-def maximiser(point: Point) -> Maximiser:
+def maximiser(point: Point, work: Work | None = None) -> Maximiser:
     """Solve (6), started from the features with the largest gradient at uniform f."""
-    return _maximiser(point, workspace(point))
-
-
-def _maximiser(point: Point, work: Work) -> Maximiser:
     n_features = len(point.D) - 1
     budget = point.upper[-1] + 1.0
     gradient = _separation_gradient(point, point.D.sum(axis=0) * (budget / n_features))[:-1]
@@ -105,7 +101,7 @@ def _maximiser(point: Point, work: Work) -> Maximiser:
     F[0, np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
     # Follow a path of one level, which is above the start.
     table[0, U2], table[0, MU] = -1.0, 1.0
-    follow(point, work, np.zeros(2), F, table, 0.0, False, False)
+    follow(point, work or workspace(point), np.zeros(2), F, table, 0.0, False, False)
     u1, u2, _, residual, used = table[1].tolist()
     return Maximiser(F[1], u1, u2, residual, int(used))
 

@@ -111,9 +111,11 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         **unknown
             Refused by name: only some estimators have ``sample_weight``.
         """
-        if unknown:
-            refuse_unknown(self, unknown)
+        refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
+        return self._fitted(X, y)
+
+    def _fitted(self, X: Any, y: Any) -> Self:
         return super().fit(X, y)
 
     @property

@@ -17,7 +17,7 @@ from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.selector import WeightSelector
-from convexfs.estimators.validation import AS_IT_IS, Accepts, refuse_unknown
+from convexfs.estimators.validation import AS_IT_IS, Accepts
 from convexfs.methods.base.formulation import Step, parameters, taken_by
 from convexfs.methods.base.progress import joined, narrator
 from convexfs.methods.logo.estimator import Logo, class_distances
@@ -77,7 +77,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         Kernel widths and penalties to try, every pair.
     cv : int, splitter or iterable, default=10
         As scikit-learn takes it; an int is the number of stratified folds, fewer
-        if the smallest class is smaller.
+        if the smallest class is smaller. A splitter gets the `groups` of ``fit``.
     algorithm, damping, tol, max_iter, time_limit
         As in :class:`convexfs.Logo`.
     n_jobs : int, optional
@@ -120,15 +120,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
     lams: Sequence[float] = (0.5, 1.0, 5.0)
     cv: Any = 10
 
-    def fit(
-        self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
-    ) -> Self:
-        """Choose sigma and lam by cross-validation on `X`, `y`, then fit all samples.
-
-        A splitter `cv` gets the `groups`.
-        """
-        refuse_unknown(self, unknown)
-        self._groups, self._blocks = groups, blocks
+    def _fitted(self, X: Any, y: Any) -> Self:
         X, codes = self._validate(X, y)
         data = self._search_data(X, codes)
         self.cv_results_ = tabulate(data, self._scores(data))

@@ -141,14 +141,13 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     are no optimisation. A count of `betas` leaves 0 out, as printed. ``sigma_init`` has no
     meaning there.
 
-    :mod:`convexfs.methods.llfs.problem` has four samples with two separate local minima; the
-    paper's bounds of the risk are in :mod:`convexfs.methods.llfs.theory` (Sec. III-D).
+    The paper calls its problem quasi-convex; :mod:`convexfs.methods.llfs.problem` shows that it is
+    not. Its bounds of the risk are in :mod:`convexfs.methods.llfs.theory` (Sec. III-D).
 
-    With 100 noise features added to breast and sonar and 100 training rows its mean error over
-    10 splits was 5.1 and 20.1 %, at the paper's alpha (which it chose by test errors); that of a
-    random forest 6.2 and 22.9 %, of l1-logistic 4.5 and 31.4 %, of RELIEF to 20 with an SVM 4.5
-    and 21.1 %, of Logo with an SVM 5.7 and 22.9 %; standard deviations were about 1 and 3
-    (``scripts/benchmarks/bench_llfs.py``).
+    With 100 noise features and 100 training rows of breast and sonar its mean error over 10 splits
+    was 5.1 and 20.1 %, at the paper's alpha (chosen by test errors); that of a random forest 6.2
+    and 22.9 %, of l1-logistic 4.5 and 31.4 %, of RELIEF to 20 with an SVM 4.5 and 21.1 %, of Logo
+    with an SVM 5.7 and 22.9 % (``scripts/benchmarks/bench_llfs.py``).
 
     References
     ----------
@@ -213,8 +212,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         check_choice("support", self.support, ("frequent", "union"))
         check_flag("neighbor_vote", self.neighbor_vote)
         columns = pruned(X, codes, self.prune_to)
-        considered = X[:, columns]
-        jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        considered, jobs = X[:, columns], effective_n_jobs(self.n_jobs or 1)
         with (
             reported_fit(self, X, codes, len(X)) as report,
             progress(self.verbose > 0, report) as watch,
@@ -228,9 +226,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
                 considered, codes, self, self._solving(), feasible=feasible, seed=self._seed(),
                 map=stored or computed,
             )  # fmt: skip
-        self.local_support_ = np.zeros(X.shape, dtype=bool)
+        self.local_support_, self.pruned_ = np.zeros(X.shape, bool), np.ones(X.shape[1], bool)
         self.local_support_[:, columns] = result.support
-        self.pruned_ = np.ones(X.shape[1], dtype=bool)
         self.pruned_[columns[result.considered]] = False
         self.weights_ = self.local_support_.mean(axis=0)
         self.radii_ = np.array([point.radius for point in result.points])

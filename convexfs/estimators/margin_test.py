@@ -41,7 +41,7 @@ class MarginTested(WeightSelector):
         def near(distances: np.ndarray) -> SignedNeighbors:
             return signed_neighbors_at(distances, codes, _NEAR, "nearest").times(terms)
 
-        return shadow_margins(X, draws.rows, near, _METRIC, codes, draws.map)
+        return shadow_margins(X, draws, near, _METRIC, codes)
 
     @property
     def _pairs_alike(self) -> bool:

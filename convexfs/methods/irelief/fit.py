@@ -24,7 +24,7 @@ from convexfs.methods.relief.fit import margin_of
 from convexfs.neighbors.missing_values import of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import some_features
-from convexfs.records import Certificate, Solution
+from convexfs.records import Solution
 
 #: The loop is cycling if the newest iterate is this near to an earlier one, relative to the last
 #: move.
@@ -119,17 +119,13 @@ def irelief(
         How much samples count.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("irelief", solving)
+    METHOD.formulation("irelief", solving)  # raises if the solver is unsuitable
     _check(settings, X.shape[1])
     start = checked_start(settings.start, settings.n_starts, X.shape[1])
     X = of_classes(X, codes)
 
-    def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
-        solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
-        return require_answer(solution, formulation.symbol, solving), solution, certificate
-
     def iterated(columns: Any, begin: np.ndarray) -> IReliefResult:
-        return _fixed_point(columns, codes, begin, settings, step, map, watch, weights)
+        return _fixed_point(columns, codes, begin, settings, solving, map, watch, weights)
 
     def relief() -> np.ndarray:
         return relief_weights(margin_of(X, codes))
@@ -176,17 +172,19 @@ def _fixed_point(
     codes: np.ndarray,
     begin: np.ndarray,
     settings: Settings,
-    step: Callable[[np.ndarray], tuple[np.ndarray, Solution, Certificate]],
+    solving: Solving,
     map: Callable[..., Any],
     watch: Callable[[str], Any] | None,
     counted: SampleWeights | None,
 ) -> IReliefResult:
     """Iterate damped steps until a fixed point, a cycle or `max_iter` steps."""
+    formulation = METHOD.formulation("irelief")
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
         margin = numbers.soft_margin(X, codes, w, settings.sigma, map, counted)
-        target, solution, certificate = step(margin)
+        solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
+        target = require_answer(solution, formulation.symbol, solving)
         before = solution = solution.after(before)
         residual = float(np.linalg.norm(target - w))
         if watch is not None:

@@ -247,11 +247,13 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return each sample's class by votes; ties go to the largest class, then to the first."""
-        return self.classes_[self._spheres.classify(self._queries(X))]
+        queries = self._queries(X)
+        return self.classes_[self._spheres.classify(queries)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each class's share of the votes."""
-        votes = self._spheres.votes(self._queries(X))
+        queries = self._queries(X)
+        votes = self._spheres.votes(queries)
         return votes / votes.sum(axis=1, keepdims=True)
 
     def explain(self, x: Any) -> list[dict[str, Any]]:

@@ -30,9 +30,7 @@ class MarginTested(WeightSelector):
     instead.
     """
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         return margin_at_labels(X)
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:

@@ -158,9 +158,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         """Return one statistic per feature, which tests compare with shadows or permuted labels."""
         return self.weights_
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         """Return a function from class codes to a statistic per feature; None if a fit is needed.
 
         It is `_evidence`, or what stands for that where weights are none.

@@ -6,7 +6,7 @@ statistics are exchangeable, for any statistic and any dependence between featur
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -286,9 +286,9 @@ def evidence(
     # scipy.stats is slow to import and often not needed.
     from scipy.stats import false_discovery_control
 
-    t = (statistic - centre) / scale
-    pvalues = _pooled_pvalues(t, null, centre, scale)
-    largest = np.maximum(_step_down(t, null, centre, scale), pvalues)
+    t, blocks = (statistic - centre) / scale, partial(_centred_blocks, null, centre, scale)
+    pvalues = _pooled_pvalues(t, blocks, np.isfinite(scale))
+    largest = np.maximum(_step_down(t, blocks, len(null)), pvalues)
     return {
         "statistic": statistic,
         "centred": t,
@@ -330,30 +330,27 @@ def _centred_blocks(
         yield (null[start : start + _rows(null)] - centre) / scale
 
 
-def _step_down(
-    t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
-) -> np.ndarray:
-    """Return step-down max-T p-values (Westfall and Young)."""
+def _step_down(t: np.ndarray, blocks: Callable[[], Iterator[Any]], number: int) -> np.ndarray:
+    """Return step-down max-T p-values (Westfall and Young) from `number` permutations."""
     order = np.argsort(-t, kind="stable")
     reached = np.ones(len(t))
-    for rows in _centred_blocks(null, centre, scale):
+    for rows in blocks():
         largest = np.maximum.accumulate(rows[:, order[::-1]], axis=1)[:, ::-1]
         reached += (largest >= t[order]).sum(axis=0)
     adjusted = np.empty(len(t))
-    adjusted[order] = np.maximum.accumulate(reached / (len(null) + 1))
+    adjusted[order] = np.maximum.accumulate(reached / (number + 1))
     return adjusted
 
 
 def _pooled_pvalues(
-    t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
+    t: np.ndarray, blocks: Callable[[], Iterator[Any]], varies: np.ndarray
 ) -> np.ndarray:
     """Return p-values from the pooled, standardised statistics of all features and permutations.
 
     1 if constant.
     """
-    varies = np.isfinite(scale)
     reached, number = np.ones(varies.sum()), 1
-    for rows in _centred_blocks(null, centre, scale):
+    for rows in blocks():
         pool = np.sort(rows[:, varies], axis=None)
         reached += len(pool) - np.searchsorted(pool, t[varies])
         number += len(pool)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters
+from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters, taken_by
 from convexfs.methods.logo.fit import (
     Locality,
     LogoRequest,
@@ -29,10 +29,21 @@ from convexfs.neighbors.regression import (
 
 
 @parameters
-class Settings(LogoSettings):
+class Settings:
     """Parameters of Logo for regression; see :class:`convexfs.LogoRegressor`."""
 
     difference: str = "rank"
+    algorithm: str = LogoSettings.algorithm
+    damping: float = LogoSettings.damping
+    tol: float = LogoSettings.tol
+    max_iter: int = LogoSettings.max_iter
+    sigma: float = LogoSettings.sigma
+    lam: float | str = LogoSettings.lam
+    n_permutations: int = LogoSettings.n_permutations
+    beta: float | None = LogoSettings.beta
+    prune: bool = LogoSettings.prune
+    start: Any = LogoSettings.start
+    n_starts: int = LogoSettings.n_starts
 
 
 @dataclass(frozen=True)
@@ -125,7 +136,7 @@ def logo_regression(
         As for Logo.
     """
     settings = settings or Settings()
-    request = LogoRequest(settings, solving)
+    request = _request(settings, solving)
     request.check()
     return fit_locality(_locality(X, y, settings, map), request, seed, watch, permuted)
 
@@ -141,7 +152,11 @@ def step(
     permuted: Callable[..., np.ndarray] | None = None,
 ) -> Step:
     """Return the convex problem (Step) over all features with neighbours at weights `at`."""
-    return step_at(_locality(X, y, settings), LogoRequest(settings, solving), at, lam, permuted)
+    return step_at(_locality(X, y, settings), _request(settings, solving), at, lam, permuted)
+
+
+def _request(settings: Settings, solving: Solving) -> LogoRequest:
+    return LogoRequest(LogoSettings(**taken_by(LogoSettings, settings)), solving)
 
 
 def _locality(

@@ -142,13 +142,10 @@ class Relief(Settings, ClassSelector):
     def _pairs_alike(self) -> bool:
         return self._one_sum and self.class_weight is None
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         if not self._one_sum:
             return None
-        weights = self._weights_of(len(X), sample_weight)
-        return numbers.margin_at_labels(X, self, seed, weights)
+        return numbers.margin_at_labels(X, self, seed, self._weights_of(len(X), None))
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
         if not self._one_sum:

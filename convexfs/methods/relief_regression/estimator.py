@@ -87,9 +87,7 @@ class ReliefRegressor(Settings, NumberSelector):
         # A changed problem gives weights only; otherwise the evidence is the margin.
         return self.margin_ if self.formulation is None else self.weights_
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         if self.formulation is not None:
             return None
         if self.sigma is None:

@@ -92,7 +92,7 @@ methods.base.regressor estimators.regression
 methods.base.selector estimators.selector
 methods.base.step methods.base.solve_step
 methods.base.taking estimators.validation
-methods.base.weighted estimators.validation
+methods.base.weighted estimators.sample_weight
 methods.knockoffs.definite methods.knockoffs.native
 methods.llfs.exact methods.llfs.rounding
 methods.llfs.kernels methods.llfs.native.kernels

@@ -14,8 +14,9 @@ from convexfs.data.out_of_core import ColumnSource, column_source
 from convexfs.data.readers.options import MISSING_RULES
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.estimators.method_estimator import MethodEstimator
+from convexfs.estimators.sample_weight import BALANCED, weighted_rows
 from convexfs.estimators.training_cache import Held
-from convexfs.estimators.validation import BALANCED, Accepts, refuse_unknown, weighted_rows
+from convexfs.estimators.validation import Accepts, refuse_unknown
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.base.row_permutations import check_units
 from convexfs.neighbors.sample_weight import SampleWeights

@@ -95,6 +95,11 @@ class PermutationResult:
     differ from those at permuted ones, and unrelated features look significant. Beside the 30
     features of wdbc, 13 to 17 of 20 columns of noise were selected at a false discovery rate of
     10 %. Use :func:`convexfs.inference.shadow_test` for single features.
+
+    Missing values stay with their rows: tested is that labels have nothing to do with values
+    and missing values. Where values are missing by class, this is no longer exact. With
+    ``missing="hybrid"`` RELIEF-F and Logo found something at 5 % in 5.8 ± 1.2 and 6.8 ± 1.1 % of
+    such sets; "class", which reads the labels, and imputed means find them.
     """
 
     #: Description of the null hypothesis that features are compared with.

@@ -23,7 +23,7 @@ from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step
 from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.logo.changed_step import changed_fixed_point
 from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
-from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
+from convexfs.methods.logo.fixed_points.candidate_features import certified_fixed_point
 from convexfs.methods.logo.margins import (
     Locality,
     entry_scores,
@@ -34,15 +34,13 @@ from convexfs.methods.logo.margins import (
 )
 from convexfs.methods.logo.margins import MixedLocality as MixedLocality
 from convexfs.methods.logo.settings import LogoRequest, Settings
-from convexfs.methods.logo.working_set import hyper_of, restricted_solver
+from convexfs.methods.logo.working_set import hyper_of
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 #: Most entries of the margin matrix of a stated problem, 0.8 GB; more is an error.
 _MOST_MARGINS = 100_000_000
-#: Relative duality gap at which the native solver stops; the certificate accepts up to NATIVE_TOL.
-_NATIVE_GAP = 1e-10
 
 
 @dataclass(frozen=True)
@@ -167,9 +165,8 @@ def _penalised(
     """Return the request with the penalty that permuted labels set."""
     permuted = permuted or partial(permuted_labels, seed=0)
     labels = permuted(locality.codes, request.settings.n_permutations)
-    return request.with_penalty(
-        null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
-    )
+    lam = null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
+    return request.changed(lam=lam)
 
 
 def step(
@@ -208,14 +205,14 @@ def step_at(
         )
     if request.searches:
         request = (
-            _penalised(locality, request, permuted) if lam is None else request.with_penalty(lam)
+            _penalised(locality, request, permuted) if lam is None else request.changed(lam=lam)
         )
     start = np.ones(n_features) if at is None else at
     columns = locality.take(np.arange(n_features))
     values = {"Z": locality.margins(columns, locality.signed(columns, start))}
     if locality.counts is not None:
         values["counts"] = locality.counts
-    return Step(request.formulation, values, hyper_of(request.objective), start)
+    return Step(request.formulation, values, hyper_of(request.objective()), start)
 
 
 def _objective(result: LogoResult) -> float:
@@ -240,33 +237,27 @@ def _fit(
     watch: Callable[[str], Any] | None = None,
 ) -> LogoResult:
     began, history = time.perf_counter(), History(until=until, watch=watch)
-    point = _find(locality, request, history, start)
+    find = certified_fixed_point
+    if request.printed:
+        find = paper_fixed_point
+    elif request.solving.build is not None:
+        find = changed_fixed_point
+    point = find(locality, request, history, start)
     certificate = FixedPointCertificate(
-        primal_residual=request.objective.violation(point.weights),
-        dual_residual=None,
-        complementarity=None,
-        gap=point.audit.gap,
-        tol=request.gap_tol,
-        basis="formula",
-        residual=point.end.residual,
-        residual_tol=request.settings.tol,
-        n_violated=len(point.audit.violated),
-        n_features=len(point.weights),
-    )
+        primal_residual=request.objective().violation(point.weights), dual_residual=None,
+        complementarity=None, gap=point.audit.gap, tol=request.gap_tol, basis="formula",
+        residual=point.end.residual, residual_tol=request.settings.tol,
+        n_violated=len(point.audit.violated), n_features=len(point.weights),
+    )  # fmt: skip
+    rows, end = history.rows, point.end
     solution = Solution(
-        status=OPTIMAL if certificate.ok else INACCURATE,
-        solver=_solver_that_ran(request, point.end.answer),
-        primal={request.formulation.symbol: point.weights},
-        objective=point.end.answer.value,
-        solve_seconds=time.perf_counter() - began,
-        iterations=len(history.rows),
-        tol=request.gap_tol,
-    )
-    converged = point.end.converged and certificate.ok is True
-    period = point.end.period
-    rows = history.rows
+        OPTIMAL if certificate.ok else INACCURATE, _solver_that_ran(request, end.answer),
+        primal={request.formulation.symbol: point.weights}, objective=end.answer.value,
+        solve_seconds=time.perf_counter() - began, iterations=len(rows), tol=request.gap_tol,
+    )  # fmt: skip
+    converged = end.converged and certificate.ok is True
     return LogoResult(
-        point.weights, solution, certificate, converged, period, rows, len(rows), point.before
+        point.weights, solution, certificate, converged, end.period, rows, len(rows), point.before
     )
 
 
@@ -277,30 +268,6 @@ def _solver_that_ran(request: LogoRequest, answer: Any) -> str:
     from convexfs.solving.backends import backend
 
     return getattr(answer, "solver", "") or backend(request.solving.solver).name
-
-
-def _find(
-    locality: Locality,
-    request: LogoRequest,
-    history: History,
-    start: np.ndarray | None,
-) -> FixedPoint:
-    settings, solving = request.settings, request.solving
-    objective = replace(request.objective, counts=locality.counts)
-    limits = {"tol": settings.tol, "max_iter": settings.max_iter, "start": start}
-    if request.printed:
-        return paper_fixed_point(locality, objective, history, prune=settings.prune, **limits)
-    if solving.build is not None:
-        return changed_fixed_point(
-            locality, objective, request.formulation, solving, history,
-            damping=settings.damping, **limits,
-        )  # fmt: skip
-    restricted = restricted_solver(request.formulation, request.native, solving, history.until)
-    return certified_fixed_point(
-        locality, objective, restricted, history, damping=settings.damping,
-        gap_tol=_NATIVE_GAP if request.native else solving.tol,
-        **limits,
-    )  # fmt: skip
 
 
 def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> None:

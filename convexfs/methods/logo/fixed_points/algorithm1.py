@@ -13,6 +13,7 @@ from convexfs.methods.base.fixed_point import History, iterate
 from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, audit_all
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective, relative
+from convexfs.methods.logo.settings import LogoRequest
 from convexfs.methods.logo.working_set import WorkingSetAnswer
 
 #: With `prune`, weights w = v^2 below this are set to 0 for good (Sec. 3.2: v below 1e-4).
@@ -24,16 +25,10 @@ _ARMIJO, _SHORTEST = 1e-4, 1e-18
 
 
 def paper_fixed_point(
-    locality: Locality,
-    objective: Objective,
-    history: History,
-    *,
-    tol: float,
-    max_iter: int,
-    prune: bool = False,
-    start: np.ndarray | None = None,
+    locality: Locality, request: LogoRequest, history: History, start: np.ndarray | None = None
 ) -> FixedPoint:
     """Run the paper's Algorithm 1 from `start` (default 1), then score all features as proof."""
+    settings, objective = request.settings, request.objective(locality.counts)
     columns = locality.take(np.arange(locality.X.shape[1]))
 
     def step(w: np.ndarray) -> WorkingSetAnswer:
@@ -44,7 +39,7 @@ def paper_fixed_point(
         alive, signed = np.flatnonzero(w), locality.signed(columns, w)
         Z = locality.margins(columns[:, alive], signed)
         own = descend(Z, objective, np.sqrt(w[alive]), history.until) ** 2
-        if prune:
+        if settings.prune:
             own[own < _PRUNED] = 0.0
         margins = Z @ own
         scores = objective.pull(margins) @ Z
@@ -55,7 +50,7 @@ def paper_fixed_point(
         return WorkingSetAnswer(weights, margins, scores, value, gap, (len(own),), signed)
 
     start = np.ones(locality.X.shape[1]) if start is None else start
-    end = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=0.0)
+    end = iterate(step, start, history, tol=settings.tol, max_iter=settings.max_iter, damping=0.0)
     audit = audit_all(locality, objective, end.answer, np.flatnonzero(end.before))
     return FixedPoint(end.answer.w, end.before, end, audit)
 

@@ -22,10 +22,12 @@ from convexfs.methods.logo.fixed_points.complementarity import State, newton_fix
 from convexfs.methods.logo.fixed_points.easier_problems import approach, improve
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective, relative
+from convexfs.methods.logo.settings import LogoRequest
 from convexfs.methods.logo.working_set import (
     DenseColumns,
     Restricted,
     WorkingSetAnswer,
+    restricted_solver,
     solve_by_working_set,
 )
 
@@ -101,33 +103,26 @@ class FixedPoint:
 
 
 def certified_fixed_point(
-    locality: Locality,
-    objective: Objective,
-    restricted: Restricted,
-    history: History,
-    *,
-    tol: float,
-    max_iter: int,
-    damping: float,
-    gap_tol: float,
-    start: np.ndarray | None = None,
+    locality: Locality, request: LogoRequest, history: History, start: np.ndarray | None = None
 ) -> FixedPoint:
     """Find a fixed point with no violated feature; if that fails, return the end of the iteration.
 
     `start` are weights to begin with instead of w = 1. With many samples float32 leads near the
     fixed point, and float64 from there on proves it.
     """
-    swings = False
+    settings, swings = request.settings, False
+    tol, max_iter, damping = settings.tol, settings.max_iter, settings.damping
     if locality.dtype is float and locality.rough is not locality:
-        rough = certified_fixed_point(
-            locality.rough, objective, restricted, history,
-            tol=max(tol, _ROUGH_TOL), max_iter=max_iter - 1, damping=damping, gap_tol=gap_tol,
-            start=start,
-        )  # fmt: skip
+        roughly = request.changed(tol=max(tol, _ROUGH_TOL), max_iter=max_iter - 1)
+        rough = certified_fixed_point(locality.rough, roughly, history, start)
         if rough.weights.any():
             start, swings = rough.weights, rough.swings
     patience = _PATIENCE if locality.dtype is float else _ROUGH_PATIENCE
-    step = ConvexStep(locality, objective, restricted, gap_tol, history.until)
+    objective = request.objective(locality.counts)
+    restricted = restricted_solver(
+        request.formulation, request.native, request.solving, history.until
+    )
+    step = ConvexStep(locality, objective, restricted, request.step_tol, history.until)
     index, w = _first_candidates(step, history, start)
     first, prune, first_search = index, not swings, locality.dtype is not float and start is None
     while True:

@@ -124,7 +124,7 @@ def run_shadow_test(
     plain = X.select_dtypes("number") if framed else samples
     if groups is None and (copies := copied_rows(plain)):
         warn(copies)
-    fast = getattr(estimator, "_shadow_margins", lambda *_: None)
+    fast: Any = getattr(estimator, "_shadow_margins", lambda *_: None)
     with thread_map(n_jobs) as map:
         found = fast(samples, codes, ShadowDraws(rows, seed, sample_weight, map))
     if found is None:

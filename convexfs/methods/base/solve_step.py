@@ -70,7 +70,7 @@ def solve_step(
 
 
 def native_solution(
-    start: float, primal: Mapping[str, Any], objective: float, *, solved: bool = True, **more: Any
+    start: float, primal: Mapping[str, Any], objective: Any, *, solved: bool = True, **more: Any
 ) -> Solution:
     """Return the solution of a native solver that began at `start`, by ``time.perf_counter``.
 

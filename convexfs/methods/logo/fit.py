@@ -160,12 +160,16 @@ def fit_locality(
 
 
 def _penalised(
-    locality: Locality, request: LogoRequest, permuted: Callable[..., np.ndarray] | None
+    locality: Locality,
+    request: LogoRequest,
+    permuted: Callable[..., np.ndarray] | None,
+    lam: float | None = None,
 ) -> LogoRequest:
-    """Return the request with the penalty that permuted labels set."""
-    permuted = permuted or partial(permuted_labels, seed=0)
-    labels = permuted(locality.codes, request.settings.n_permutations)
-    lam = null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
+    """Return the request with a penalty, by default the one that permuted labels set."""
+    if lam is None:
+        permuted = permuted or partial(permuted_labels, seed=0)
+        labels = permuted(locality.codes, request.settings.n_permutations)
+        lam = null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
     return request.changed(lam=lam)
 
 
@@ -204,9 +208,7 @@ def step_at(
             f"{n_samples * n_features:.0e} margins, too many to hold: state it on fewer columns"
         )
     if request.searches:
-        request = (
-            _penalised(locality, request, permuted) if lam is None else request.changed(lam=lam)
-        )
+        request = _penalised(locality, request, permuted, lam)
     start = np.ones(n_features) if at is None else at
     columns = locality.take(np.arange(n_features))
     values = {"Z": locality.margins(columns, locality.signed(columns, start))}

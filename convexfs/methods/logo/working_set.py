@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.formulation import Formulation, Solving
 from convexfs.methods.base.solve_step import require_answer
 from convexfs.methods.logo.newton import Constrained, Objective, minimise, relative
+from convexfs.methods.logo.settings import LogoRequest
 
 #: Most features that enter the working set at a time, unless more have weight.
 _FIRST_COLUMNS = 200
@@ -129,11 +129,10 @@ def _entering(
     return highest[outside[highest] > level]
 
 
-def restricted_solver(
-    formulation: Formulation, native: bool, solving: Solving, until: float = np.inf
-) -> Restricted:
+def restricted_solver(request: LogoRequest, until: float = np.inf) -> Restricted:
     """Return a function that solves a working set, natively or by cvxpy, until `until`."""
-    if native:
+    formulation, solving = request.formulation, request.solving
+    if request.native:
         return partial(minimise, until=until)
     from convexfs.solving.solve import solve
 

@@ -119,9 +119,7 @@ def certified_fixed_point(
             start, swings = rough.weights, rough.swings
     patience = _PATIENCE if locality.dtype is float else _ROUGH_PATIENCE
     objective = request.objective(locality.counts)
-    restricted = restricted_solver(
-        request.formulation, request.native, request.solving, history.until
-    )
+    restricted = restricted_solver(request, history.until)
     step = ConvexStep(locality, objective, restricted, request.step_tol, history.until)
     index, w = _first_candidates(step, history, start)
     first, prune, first_search = index, not swings, locality.dtype is not float and start is None

@@ -134,7 +134,8 @@ def run_shadow_test(
         both = np.array(work_in_order(work, rows, n_jobs, "a fit to permuted data", tell))
         found = both[:, : X.shape[1]].mean(axis=0), both[:, X.shape[1] :]
     units = getattr(estimator, "_evidence_units", lambda X: np.ones(X.shape[1]))(samples)
-    return shadow_result(*found, units, **rule)
+    mean, shadows = found
+    return shadow_result(mean, shadows, units, **rule)
 
 
 def _shadow_fit(

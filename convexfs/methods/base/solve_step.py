@@ -70,14 +70,14 @@ def solve_step(
 
 
 def native_solution(
-    start: float, primal: Mapping[str, Any], objective: Any, *, solved: bool = True, **more: Any
+    start: float, primal: Mapping[str, Any], objective: float, *, solved: bool = True, **more: Any
 ) -> Solution:
     """Return the solution of a native solver that began at `start`, by ``time.perf_counter``.
 
     `more` are further fields of :class:`convexfs.records.Solution`.
     """
     status, seconds = OPTIMAL if solved else INACCURATE, time.perf_counter() - start
-    known = {"primal": primal, "objective": float(objective), "iterations": 0, **more}
+    known = {"primal": primal, "objective": objective, "iterations": 0, **more}
     return Solution(status, NATIVE, solve_seconds=seconds, **known)
 
 

@@ -39,7 +39,8 @@ def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
     power = float(np.linalg.norm(rising))
     beta = rising / power if power > 0 else rising
     dual = {"norm": np.array([power]), "psd": _composed(vectors, np.maximum(-lifted, 0.0))}
-    return native_solution(start, {"W": _composed(vectors, beta)}, beta @ lifted, dual=dual)
+    W = _composed(vectors, beta)
+    return native_solution(start, {"W": W}, float(beta @ lifted), dual=dual)
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

@@ -25,7 +25,7 @@ def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int = 1) -> Solution:
     start = time.perf_counter()
     eigenvalues, vectors = eigh(Sb - Sw)
     V = vectors[:, len(Sb) - q :]
-    return native_solution(start, {"W": V @ V.T}, eigenvalues[len(Sb) - q :].sum())
+    return native_solution(start, {"W": V @ V.T}, float(eigenvalues[len(Sb) - q :].sum()))
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

@@ -25,7 +25,7 @@ def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
     length = _norm(rising)
     w = rising / length if length > 0 else rising
     dual = {"norm": np.array([length]), "sign": np.maximum(lam - z, 0.0)}
-    return native_solution(start, {"w": w}, w @ (z - lam), dual=dual)
+    return native_solution(start, {"w": w}, float(w @ (z - lam)), dual=dual)
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

@@ -26,7 +26,7 @@ def stability_unimodal(tail: np.ndarray, share: np.ndarray, eta: float, mode: in
     laws = _uniform_laws(len(tail), mode)
     first, second, weight, slope = _highest_chord(laws @ share, laws @ tail, eta)
     p = (1.0 - weight) * laws[first] + weight * laws[second]
-    return native_solution(start, {"p": p}, tail @ p, dual={"mean": np.array(slope)})
+    return native_solution(start, {"p": p}, float(tail @ p), dual={"mean": np.array(slope)})
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

@@ -71,7 +71,7 @@ def _traded(c1: np.ndarray, c2: np.ndarray, beta: float, max_features: int) -> S
     start = time.perf_counter()
     priced = priced_minimum(c1, c2, beta * largest_sum(c2, max_features), max_features)
     dual = {"level": np.array([priced.mu])}
-    return native_solution(start, {"f": priced.f}, c1 @ priced.f, dual=dual)
+    return native_solution(start, {"f": priced.f}, float(c1 @ priced.f), dual=dual)
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

@@ -135,13 +135,10 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         """Run the method, with the seed, threads, weights and other arguments it takes."""
         method = type(self)._method
         offered = {
-            "seed": self._seed(),
-            "map": map,
-            "watch": watch,
+            "seed": self._seed(), "map": map, "watch": watch, "spread": self._training.spread,
             "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
-            "spread": self._training.spread,
             "permuted": partial(permuted_labels, **self._permutations()),
-        }
+        }  # fmt: skip
         taken = argument_names(method)
         more = {name: value for name, value in offered.items() if name in taken}
         return method(X, codes, self, self._solving(), **more)
@@ -154,14 +151,11 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         """Store data that later calls need beside the result; most estimators store nothing."""
 
     def _solving(self) -> Solving:
+        build = None if self.formulation is None else self._changed_build()
         return Solving(
-            solver=self.solver,
-            tol=self.solver_tol,
-            options=self.solver_options,
-            time_limit=self.time_limit,
-            build=None if self.formulation is None else self._changed_build(),
-            verbose=self.verbose > 0,
-        )
+            self.solver, self.solver_tol, self.solver_options, self.time_limit, build,
+            self.verbose > 0,
+        )  # fmt: skip
 
     def _changed_build(self) -> Callable[..., Any] | None:
         return build_of(self.formulation, type(self)._method.__name__)

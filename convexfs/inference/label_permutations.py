@@ -295,16 +295,11 @@ def evidence(
     pvalues = _pooled_pvalues(t, blocks, np.isfinite(scale))
     largest = np.maximum(_step_down(t, blocks, len(null)), pvalues)
     return {
-        "statistic": statistic,
-        "centred": t,
-        "pvalues": pvalues,
-        "max_t_pvalues": largest,
+        "statistic": statistic, "centred": t, "pvalues": pvalues, "max_t_pvalues": largest,
         "qvalues": np.asarray(false_discovery_control(pvalues)) if len(pvalues) else pvalues,
         "global_pvalue": float(largest.min(initial=1.0)),
-        "_null": null,
-        "_centre": centre,
-        "_scale": scale,
-    }
+        "_null": null, "_centre": centre, "_scale": scale,
+    }  # fmt: skip
 
 
 def _units_of_scale(statistic: np.ndarray, null: np.ndarray) -> np.ndarray:

@@ -160,16 +160,11 @@ class MixedSamples:
 
     def __getitem__(self, key: tuple[slice, Any]) -> "MixedSamples":
         """Return the samples restricted to some features, by ``samples[:, index]``."""
-        _, index = key
-        return replace(
-            self,
-            x=np.ascontiguousarray(self.x[:, index]),
-            seen=np.ascontiguousarray(self.seen[:, index]),
-            cap=self.cap[index],
-            centre=self.centre[index],
-            scale=self.scale[index],
-            expected=self.expected.columns(index),
-        )
+        index = key[1]
+        x, seen = (np.ascontiguousarray(whole[:, index]) for whole in (self.x, self.seen))
+        cap, centre, scale = (whole[index] for whole in (self.cap, self.centre, self.scale))
+        expected = self.expected.columns(index)
+        return MixedSamples(x, seen, cap, centre, scale, self.rule, expected)
 
     @property
     def spread(self) -> np.ndarray:

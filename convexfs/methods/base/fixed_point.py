@@ -176,16 +176,10 @@ def start_rows(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any
     rows = []
     for end in ends:
         difference = apart(end.weights, ends[best].weights)
-        elsewhere = end.certified and difference > _APART * tol
-        rows.append(
-            {
-                "start": end.start,
-                "objective": end.objective,
-                "certified": end.certified,
-                "difference": difference,
-                "elsewhere": elsewhere,
-            }
-        )
+        rows.append({
+            "start": end.start, "objective": end.objective, "certified": end.certified,
+            "difference": difference, "elsewhere": end.certified and difference > _APART * tol,
+        })  # fmt: skip
     return rows
 
 
@@ -287,13 +281,10 @@ class History:
         before = self.rows[-1]["residual"] if self.rows else np.nan
         q = residual / before if 0 < before < np.inf else np.nan
         row = {
-            "objective": answer.value,
-            "gap": answer.gap,
-            "residual": residual,
-            "support": int(np.count_nonzero(answer.w)),
-            "contraction": q,
+            "objective": answer.value, "gap": answer.gap, "residual": residual,
+            "support": int(np.count_nonzero(answer.w)), "contraction": q,
             "error_bound": q / (1.0 - q) * residual if q < 1.0 else np.nan,
-        }
+        }  # fmt: skip
         self.rows.append(row)
         if self.watch is not None:
             self.watch(

@@ -319,13 +319,7 @@ def own(*_: Any, **__: Any) -> Any:
     raise NotImplementedError("a custom problem has no fit")
 
 
-OWN = _Own(
-    name="own",
-    equation="min or max, as the problem file says",
-    reference="",
-    symbol="",
-    cones=frozenset(),
-)
+OWN = _Own("own", "min or max, as the problem file says", "", symbol="", cones=frozenset())
 
 
 def check_solver(formulation: Formulation, solving: Solving) -> None:

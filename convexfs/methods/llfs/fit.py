@@ -330,14 +330,12 @@ def verdict(
         answered, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
     )
     solution = Solution(
-        status=OPTIMAL if converged else INACCURATE,
-        solver=NATIVE if settings.native else settings.solving.solver,
-        primal={"f": f},
+        OPTIMAL if converged else INACCURATE,
+        NATIVE if settings.native else settings.solving.solver, primal={"f": f},
         objective=float(tables["u1"][answered].mean()) if answered.any() else None,
-        solve_seconds=seconds,
+        solve_seconds=seconds, failure=_unsolved(tables["status"]),
         iterations=None if settings.native else int(tables["programs"].sum()),
-        failure=_unsolved(tables["status"]),
-    )
+    )  # fmt: skip
     left = float(np.where(unsolved, 0.0, tables["residual"]).max())
     certificate = Certificate.of(
         solution,

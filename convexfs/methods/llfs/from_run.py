@@ -145,13 +145,11 @@ def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
     settings = dict(vars(Settings()))
     limit, tol = row["time_limit"], row["tol"]
     more = {
-        "solver": row["solver"],
-        "solver_tol": DEFAULT_ACCURACY if tol != tol else tol,
+        "solver": row["solver"], "solver_tol": DEFAULT_ACCURACY if tol != tol else tol,
         "solver_options": json.loads(row["options"]) or None,
-        "time_limit": None if limit != limit else limit,
-        "random_state": row["seed"],
+        "time_limit": None if limit != limit else limit, "random_state": row["seed"],
         "prune_to": None,
-    }
+    }  # fmt: skip
     own = {name: value for name, value in hyper.items() if name in {**settings, **more}}
     return {**settings, **more, **own}
 

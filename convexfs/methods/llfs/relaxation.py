@@ -85,24 +85,17 @@ def path_solver(
     """Return a point's path solver by cvxpy; it appends its subproblems to `steps`, if given."""
     # Without the sigmoid, (7) is the linear form.
     numbers = {**values, **LINEAR} if settings.linear else dict(values)
-    alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
+    solving, alpha, limit = settings.solving, settings.max_features, settings.solving.time_limit
+    tol = ROAD_SHARE * solving.tol
     point = PointUtilities(**numbers, max_features=alpha, free=settings.feasible is None)
     # (6) needs no mixed-integer or changed program.
-    alone = settings.form == "exact" or settings.solving.build is not None
-    programs = Subproblems(
-        AUTO if alone else settings.solving.solver,
-        point.n_features,
-        alpha,
-        tol,
-        settings.solving.options,
-        settings.feasible,
-    )
-    limit = settings.solving.time_limit
+    alone = settings.form == "exact" or solving.build is not None
+    solver = AUTO if alone else solving.solver
+    programs = Subproblems(solver, point.n_features, alpha, tol, solving.options, settings.feasible)
     deadline = np.inf if limit is None else time.monotonic() + limit
     form = "compactness" if settings.linear or settings.form == "exact" else settings.form
-    singles = None
-    if settings.allows is not None:
-        singles = settings.allows(np.eye(point.n_features, dtype=bool))
+    allows, each = settings.allows, np.eye(point.n_features, dtype=bool)
+    singles = None if allows is None else allows(each)
     return PathSolver(point, programs, form, tol, deadline, steps, singles)
 
 

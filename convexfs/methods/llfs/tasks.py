@@ -249,15 +249,12 @@ def _beta_row(
     short = (row["level"] - row["u2"]) / max(row["level"], 1e-9)
     finite = bool(np.isfinite(row["u1"]))
     return {
-        "step": b,
-        "label": f"beta {row['beta']:g}",
-        "status": str(row["status"]),
+        "step": b, "label": f"beta {row['beta']:g}", "status": str(row["status"]),
         "objective": float(row["u1"]) if finite else None,
         "primal_residual": max(float(short), 0.0) if finite else None,
         "dual_residual": float(row["residual"]) if finite else None,
-        "iterations": int(row["programs"]),
-        "primal": primal or None,
-    }
+        "iterations": int(row["programs"]), "primal": primal or None,
+    }  # fmt: skip
 
 
 def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:

@@ -250,16 +250,11 @@ class _Equations:
             du = du + dlevel * self.ones
         dshare = self.weight * (program.changes(du) + apart)
         return _Point(
-            u=du,
-            room=-du,
+            u=du, room=-du, share=dshare, rest=-dshare, level=float(dlevel),
             loss=still_loss + at.loss / at.rest * dshare,
             slack=still_slack - at.slack / at.share * dshare,
-            share=dshare,
-            rest=-dshare,
-            lower=still_lower - at.lower / at.u * du,
-            upper=still_upper + at.upper / at.room * du,
-            level=float(dlevel),
-        )
+            lower=still_lower - at.lower / at.u * du, upper=still_upper + at.upper / at.room * du,
+        )  # fmt: skip
 
 
 def _factor(H: np.ndarray) -> tuple[np.ndarray, bool]:

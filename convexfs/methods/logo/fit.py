@@ -145,16 +145,15 @@ def fit_locality(
             lam, number = request.settings.lam, settings.n_permutations
             watch(f"lam {lam:.3g}, set by {number} permutations of the labels")
     until = request.deadline
-    points = starting_points(
-        start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), n_features, seed
-    )
-    result = best_of_starts(
-        points,
-        lambda given: _fit(locality, request, until, start=given, watch=watch),
-        _objective,
-        settings.tol,
-        until,
-    )
+
+    def relief() -> np.ndarray:
+        return relief_weights(relief_margin(locality))
+
+    def fit(given: np.ndarray | None) -> LogoResult:
+        return _fit(locality, request, until, start=given, watch=watch)
+
+    points = starting_points(start, settings.n_starts, relief, n_features, seed)
+    result = best_of_starts(points, fit, _objective, settings.tol, until)
     _explain(result, request, locality)
     return replace(result, lam=None if settings.beta is not None else float(request.settings.lam))
 

@@ -17,9 +17,8 @@ _MOST_ROWS = 2.0**40
 def weighted_rows(sample_weight: Any, X: Any, y: Any, *units: Any) -> tuple[Any, ...]:
     """Return positive sample weights as row counts, and X, y and `units` without the other rows."""
     try:
-        weights = _check_sample_weight(
-            sample_weight, np.empty((_num_samples(X), 1)), ensure_non_negative=True
-        )
+        rows = np.empty((_num_samples(X), 1))
+        weights = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
     except ValueError as error:
         raise InputError(f"sample_weight: {error}") from error
     counting = np.flatnonzero(weights)

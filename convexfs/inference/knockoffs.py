@@ -148,9 +148,8 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         copies = X.copy()
         copies[:, kept] = made.copies(X[:, kept], rng)
         self.s_, self.solution_, self.certificate_ = made.s, made.solution, made.certificate
-        self.W_, self.estimator_ = knockoff_statistics(
-            self._statistic(), X, copies, self.classes_[codes], rng
-        )
+        found = knockoff_statistics(self._statistic(), X, copies, self.classes_[codes], rng)
+        self.W_, self.estimator_ = found
         self.W_[self._constant] = 0.0
         self._check_density()
         self.threshold_ = knockoff_threshold(self.W_, self.fdr)

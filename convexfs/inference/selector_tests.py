@@ -185,9 +185,8 @@ def run_permutation_test(
     work = partial(_quiet_evidence, estimator=with_seed(estimator, seed), X=X)
     rows = work_in_order(work, labels, n_jobs, "a fit to permuted data", tell)
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
-    return permutation_result(
-        found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule
-    )
+    known = None if whole[0] is None else np.array(whole)
+    return permutation_result(found[0], found[1:], whole=known, **rule)
 
 
 def work_in_order(

@@ -244,9 +244,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         if hasattr(self, "local_probabilities_"):
             groups = None if groups is None else self._groups(groups)
             classes = [str(name) for name in self.classes_]
-            figure = sample_map(
-                self.local_probabilities_, self._codes, groups, self._names(), classes
-            )
+            shares, names = self.local_probabilities_, self._names()
+            figure = sample_map(shares, self._codes, groups, names, classes)
             title = "how often each sample selects a feature, of the halves that hold it"
             figure.axes[0].set_title(title, loc="left")
             return figure

@@ -113,9 +113,8 @@ def _half_spaces(row: Any, variable: cp.Variable) -> list[tuple[np.ndarray, floa
     before = variable.value
     variable.save_value(np.zeros(variable.shape))
     slopes: Any = row.expr.grad[variable]
-    slopes = (slopes.toarray() if issparse(slopes) else np.asarray(slopes)).reshape(
-        variable.size, -1, order="F"
-    )
+    dense = slopes.toarray() if issparse(slopes) else np.asarray(slopes)
+    slopes = dense.reshape(variable.size, -1, order="F")
     bounds = -np.ravel(row.expr.value, order="F")
     variable.save_value(before)
     found = []

@@ -63,10 +63,8 @@ class FixedPointCertificate(Certificate):
 
     @property
     def _found(self) -> str:
-        return (
-            f"residual {self.residual:.0e}, "
-            f"{self.n_violated} of {self.n_features} features violated"
-        )
+        violated = f"{self.n_violated} of {self.n_features} features violated"
+        return f"residual {self.residual:.0e}, {violated}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as a dict; its ``basis`` also describes the fixed point."""

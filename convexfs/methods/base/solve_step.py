@@ -48,10 +48,9 @@ def solve_step(
 
     start = time.perf_counter()
     problem = stated(formulation, {**values, **hyper}, solving.build)
-    built = time.perf_counter() - start
-    solution = solve(
-        problem, solving.solver, solving.tol, solving.time_limit, solving.options, solving.verbose
-    )
+    built, limit = time.perf_counter() - start, solving.time_limit
+    told = (solving.solver, solving.tol, limit, solving.options, solving.verbose)
+    solution = solve(problem, *told)
     verifier = VERIFIER.get()
     certificate = (verifier or certify)(problem, solution)
     if solution.primal and certificate.ok is False:
@@ -201,10 +200,9 @@ def require_answer(
     """
     if symbol in solution.primal:
         return solution.primal[symbol]
-    if solution.status in (INFEASIBLE, UNBOUNDED):
-        why = f" ({solution.failure})" if solution.failure else ""
-        raise InputError(no_optimum(solution.status, solving.build, at) + why)
     reason = f" ({solution.failure})" if solution.failure else ""
+    if solution.status in (INFEASIBLE, UNBOUNDED):
+        raise InputError(no_optimum(solution.status, solving.build, at) + reason)
     raise ConvexfsError(
         f"{solution.solver} ended with status {solution.status!r}{reason}: "
         "try another solver, a looser solver_tol or other solver_options"

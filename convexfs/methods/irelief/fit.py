@@ -220,10 +220,8 @@ def step(
 ) -> Step:
     """Return the convex problem (Step) with neighbours at the weights `at`, by default equal."""
     _check(settings, X.shape[1])
-    start = np.full(X.shape[1], X.shape[1] ** -0.5) if at is None else at
-    margin = numbers.soft_margin(
-        of_classes(X, codes), codes, start, settings.sigma, counted=weights
-    )
+    X, start = of_classes(X, codes), np.full(X.shape[1], X.shape[1] ** -0.5) if at is None else at
+    margin = numbers.soft_margin(X, codes, start, settings.sigma, counted=weights)
     return Step(METHOD.formulation("irelief"), {"z": margin}, {"lam": 0.0}, start)
 
 

@@ -99,9 +99,8 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
     P = np.take(X.T, features, axis=0)
     widest = int(np.ptp(P, axis=1).argmax())
     order = np.argsort(P[widest])
-    detected, alarms = _count_agreeing(
-        np.take(P, order, axis=1), widest, same[order], distance[order] <= radius, np.empty(BLOCK)
-    )
+    P, inside = np.take(P, order, axis=1), distance[order] <= radius
+    detected, alarms = _count_agreeing(P, widest, same[order], inside, np.empty(BLOCK))
     n_same = int(same.sum())
     return radius, detected / n_same - alarms / (len(same) - n_same)
 
@@ -260,10 +259,9 @@ class Hyperspheres:
         start = np.searchsorted(rows, np.arange(len(self.support) + 1))
         sizes = np.bincount(self.codes)
         votes = np.zeros((len(Q), len(sizes)))
+        known = Q, self.X, self.codes, start, features
         if fallback:
-            _ask_nearest(Q, self.X, self.codes, start, features, votes)
+            _ask_nearest(*known, votes)
         else:
-            _count_votes(
-                Q, self.X, self.codes, start, features, self.radii, self.neighbor_vote, votes
-            )
+            _count_votes(*known, self.radii, self.neighbor_vote, votes)
         return votes / sizes if self.normalised else votes

@@ -49,11 +49,9 @@ def localities(
         )
     weights = _weights(differences, codes[others], supports, width)
     return {
-        "d_same": differences[same],
-        "d_other": differences[~same],
-        "v_same": weights[same],
-        "v_other": weights[~same],
-    }
+        "d_same": differences[same], "d_other": differences[~same],
+        "v_same": weights[same], "v_other": weights[~same],
+    }  # fmt: skip
 
 
 def weighted(values: Mapping[str, Any]) -> dict[str, Any]:

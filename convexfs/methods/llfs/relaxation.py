@@ -108,10 +108,8 @@ def backend_name(values: Mapping[str, Any], settings: PointSettings) -> str:
 
 def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> StatedPrograms:
     """Return the stated subproblems of a point, with a tighter tolerance: errors accumulate."""
-    tol, options = 0.01 * settings.solving.tol, settings.solving.options
-    return StatedPrograms(
-        path_solver(values, settings), settings.solving.solver, tol, options, settings.solving.build
-    )
+    own, built_in = settings.solving, path_solver(values, settings)
+    return StatedPrograms(built_in, own.solver, 0.01 * own.tol, own.options, own.build)
 
 
 def _linear_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
@@ -151,10 +149,8 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) 
     if settings.bound and not settings.linear:
         most = settings.most_features(path.f.shape[1])
         for b in np.flatnonzero(np.isfinite(path.u1)):
-            row = table[b]
-            row["bound"] = secant_bound(
-                **values, eps=row["level"], max_features=most, tangent=path.f[b]
-            )
+            known = {"eps": table[b]["level"], "max_features": most, "tangent": path.f[b]}
+            table[b]["bound"] = secant_bound(**values, **known)
     return table
 
 

@@ -79,12 +79,8 @@ class _Point:
 
     def products(self, other: "_Point") -> tuple[np.ndarray, ...]:
         """Return the four products of primal parts of this with dual parts of the other."""
-        return (
-            self.slack * other.share,
-            self.loss * other.rest,
-            self.u * other.lower,
-            self.room * other.upper,
-        )
+        losses = self.slack * other.share, self.loss * other.rest
+        return *losses, self.u * other.lower, self.room * other.upper
 
     def moved(self, by: "_Point", primal: float, dual: float) -> "_Point":
         """Return this point moved by steps of these lengths along a direction."""

@@ -129,7 +129,5 @@ def _in_units(program: Program) -> tuple[Program, float]:
     """
     largest = np.abs(program.X).max()
     unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
-    in_units = replace(
-        program, X=program.X / unit, theta=program.theta / unit**2, linear=program.linear / unit**2
-    )
-    return in_units, unit
+    theta, linear = program.theta / unit**2, program.linear / unit**2
+    return replace(program, X=program.X / unit, theta=theta, linear=linear), unit

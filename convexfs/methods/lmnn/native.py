@@ -312,10 +312,8 @@ class _System:
         at = self._at
         primal = [_reach(at.xi, by.xi), _reach(at.slack, by.slack)]
         dual = [_reach(at.y, by.y), _reach(self._rest, -by.y)]
-        return (
-            min(_reach_inside(self._primal_root, by.M), *primal),
-            min(_reach_inside(self._dual_root, by.S), *dual),
-        )
+        M, S = _reach_inside(self._primal_root, by.M), _reach_inside(self._dual_root, by.S)
+        return min(M, *primal), min(S, *dual)
 
 
 def _reach(values: np.ndarray, by: np.ndarray) -> float:

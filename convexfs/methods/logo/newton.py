@@ -172,10 +172,9 @@ def _penalised(
         gap = relative(objective.gap(margins, w, np.max(scores, initial=0.0)), value)
         if gap <= tol or time.perf_counter() > until:
             return w
-        direction, change = _newton_direction(
-            columns, objective.curvature(margins), objective.lam - scores, w
-        )
-        slope = float((objective.lam - scores) @ direction)
+        curvature, gradient = objective.curvature(margins), objective.lam - scores
+        direction, change = _newton_direction(columns, curvature, gradient, w)
+        slope = float(gradient @ direction)
         size = _step_size(objective, (margins, change), (w, direction), (value, slope))
         # If rounding hides the decrease of the objective, only the gap shows progress.
         blind = -slope <= _BLIND * (1.0 + value)

@@ -138,10 +138,8 @@ def restricted_solver(request: LogoRequest, until: float = np.inf) -> Restricted
 
     def restricted(Z: np.ndarray, objective: Objective, start: np.ndarray, _: float) -> np.ndarray:
         problem = formulation.build(Z, **hyper_of(objective), counts=objective.counts)
-        limit = left_until(until)
-        solution = solve(
-            problem, solving.solver, solving.tol, limit, solving.options, solving.verbose
-        )
+        told = (solving.solver, solving.tol, left_until(until), solving.options, solving.verbose)
+        solution = solve(problem, *told)
         return cleaned(require_answer(solution, formulation.symbol, solving), objective)
 
     return restricted

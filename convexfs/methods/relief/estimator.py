@@ -128,10 +128,8 @@ class Relief(Settings, ClassSelector):
         return Step(formulation, {"z": self.margin_}, {"lam": lam}, None, self.solution_.primal)
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
-        return {
-            "seed": self._seed(),
-            "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
-        }
+        weights = self._weights_of(len(codes), getattr(self, "_sample_weight", None))
+        return {"seed": self._seed(), "weights": weights}
 
     @property
     def _one_sum(self) -> bool:

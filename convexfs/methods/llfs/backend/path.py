@@ -320,9 +320,8 @@ class PathSolver(SeparationSolver):
             assert self.widest is not None
             starts = [self._allowed(point.at(self.widest).g1)]
             if self.singles is not None and self.singles.any():
-                starts.append(
-                    np.eye(point.n_features)[np.argmin(np.where(self.singles, values, np.inf))]
-                )
+                best = np.argmin(np.where(self.singles, values, np.inf))
+                starts.append(np.eye(point.n_features)[best])
             return min((self.descend(0.0, f) for f in starts), key=lambda end: end.value)
         f = np.zeros(point.n_features)
         f[np.argmin(values)] = 1.0
@@ -366,6 +365,6 @@ def _bounds_met(f: np.ndarray) -> np.ndarray:
 def _vertex(start: float, middle: float, end: float) -> float:
     """Return the minimiser in [0, 1] of the parabola through three values; 0.1 if not convex."""
     bend = start - 2.0 * middle + end
-    return (
-        min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0) if bend > 0 else 0.1
-    )
+    if not bend > 0:
+        return 0.1
+    return min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0)

@@ -87,9 +87,8 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     rows = np.minimum(np.arange(len(betas)) + 1, len(levels) - 1)
     columns = dict(zip(COLUMNS, table[rows].T, strict=True))
     columns["iterations"] = columns["iterations"].astype(int)
-    return LocalPath(
-        betas, F[rows, :-1], **columns, eps_max=widest.u2, max_residual=widest.residual
-    )
+    ends = {"eps_max": widest.u2, "max_residual": widest.residual}
+    return LocalPath(betas, F[rows, :-1], **columns, **ends)
 
 
 def maximiser(point: Point, work: Work | None = None) -> Maximiser:
@@ -183,7 +182,5 @@ def _tied(point: Point, f: np.ndarray) -> np.ndarray:
         return np.empty(0, dtype=np.int64)
     margin = TIE * gradient.max()
     best_out, worst_in = gradient[can_rise].max(), gradient[can_fall].min()
-    movable = (can_fall & (gradient <= best_out + margin)) | (
-        can_rise & (gradient >= worst_in - margin)
-    )
-    return np.flatnonzero(movable)
+    falling, rising = gradient <= best_out + margin, gradient >= worst_in - margin
+    return np.flatnonzero((can_fall & falling) | (can_rise & rising))

@@ -110,9 +110,8 @@ class State:
     @cached_property
     def residual(self) -> float:
         """Return the norm of ``min(w / max w, 1 - scores / level)``; 0 at a fixed point."""
-        return float(
-            np.linalg.norm(np.minimum(self.w / self.w.max(), 1.0 - self.scores / self.level))
-        )
+        short = 1.0 - self.scores / self.level
+        return float(np.linalg.norm(np.minimum(self.w / self.w.max(), short)))
 
     @property
     def value(self) -> float:

@@ -1,6 +1,7 @@
 """Solve all betas of one representative point: (6), then (7) along beta and back."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -85,10 +86,10 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     F[-1], table[-1] = best.f, (best.u1, best.u2, 0.0, best.residual, best.iterations)
     follow(point, work, levels, F, table, 1.0, True, not both_ways)
     rows = np.minimum(np.arange(len(betas)) + 1, len(levels) - 1)
-    columns = dict(zip(COLUMNS, table[rows].T, strict=True))
-    columns["iterations"] = columns["iterations"].astype(int)
-    ends = {"eps_max": widest.u2, "max_residual": widest.residual}
-    return LocalPath(betas, F[rows, :-1], **columns, **ends)
+    known: dict[str, Any] = dict(zip(COLUMNS, table[rows].T, strict=True))
+    known["iterations"] = known["iterations"].astype(int)
+    known |= {"eps_max": widest.u2, "max_residual": widest.residual}
+    return LocalPath(betas, F[rows, :-1], **known)
 
 
 def maximiser(point: Point, work: Work | None = None) -> Maximiser:

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.method_estimator import MethodEstimator
-from convexfs.inference.estimator_access import estimator_weights
-from convexfs.inference.selector_tests import with_seed
+from convexfs.inference.selector_tests import estimator_weights, with_seed
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 

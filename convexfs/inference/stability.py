@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.method_estimator import MethodEstimator
-from convexfs.inference.estimator_access import estimator_support
-from convexfs.inference.selector_tests import unfitted_copy, with_seed
+from convexfs.inference.selector_tests import estimator_support, unfitted_copy, with_seed
 from convexfs.kernels import thread_map
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.stability.fit import largest_tail, meinshausen_buhlmann, stability

@@ -180,26 +180,21 @@ class Locality:
         moved : array (n, J)
             ``sum_j w_j t_njk``.
         """
-        columns = np.ascontiguousarray(columns)
-        pairs = score_pairs(signed, self.on_all_samples(p), dropped_share * 2.0 * p.sum())
-        curved = pair_products(columns, pairs, self.dtype)
+        curved = self.products(columns, signed, p, dropped_share)
         moved = self.margins(columns, signed * distances)
         hits = self.margins(columns, self.hit_shares(distances, signed))
-        return self.less_means(curved, moved, (Z + hits, hits), w, p)
-
-    @staticmethod
-    def less_means(
-        curved: np.ndarray,
-        moved: np.ndarray,
-        means: tuple[np.ndarray, np.ndarray],
-        w: np.ndarray,
-        p: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums of products less those of the means, of misses and with a minus of hits."""
-        for sign, mean in zip((1.0, -1.0), means, strict=True):
+        # Subtract the products of the means: of misses, and with a minus of hits.
+        for sign, mean in ((1.0, Z + hits), (-1.0, hits)):
             curved = curved - sign * (mean * p[:, None]).T @ mean
             moved = moved - sign * (mean @ w)[:, None] * mean
         return curved, moved
+
+    def products(
+        self, columns: Any, signed: np.ndarray, p: np.ndarray, dropped_share: float
+    ) -> np.ndarray:
+        """Return ``sum_n p_n sum_i A_ni d d'`` with ``d = |x_n - x_i|``, in these columns."""
+        pairs = score_pairs(signed, self.on_all_samples(p), dropped_share * 2.0 * p.sum())
+        return pair_products(columns, pairs, self.dtype)
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))

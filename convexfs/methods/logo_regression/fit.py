@@ -79,26 +79,17 @@ class SoftLocality(Locality):
 class SoftMixedLocality(SoftLocality, MixedLocality):
     """SoftLocality of samples with missing values or categorical features."""
 
-    at_labels = Locality.at_labels
+    # Signs do not separate misses from hits here, because every sample is partly both.
+    at_labels, turning = Locality.at_labels, Locality.turning
 
-    def turning(
-        self,
-        columns: MixedSamples,
-        w: np.ndarray,
-        distances: np.ndarray,
-        signed: np.ndarray,
-        Z: np.ndarray,
-        p: np.ndarray,
-        dropped_share: float = 0.0,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        # Signs do not separate misses from hits here, because every sample is partly both.
-        curved = np.zeros((len(w), len(w)))
+    def products(
+        self, columns: MixedSamples, signed: np.ndarray, p: np.ndarray, dropped_share: float
+    ) -> np.ndarray:
+        curved = np.zeros((columns.shape[1], columns.shape[1]))
         for n, weights in enumerate(self.on_all_samples(p)[:, None] * signed):
             apart = differences(columns, n)
             curved += apart.T @ (apart * weights[:, None])
-        moved = self.margins(columns, signed * distances)
-        hits = self.margins(columns, self.hit_shares(distances, signed))
-        return self.less_means(curved, moved, (Z + hits, hits), w, p)
+        return curved
 
 
 def differences(samples: MixedSamples, n: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from convexfs.data import targets
 from convexfs.data.categorical import Coding, check_not_infinite, coding_of, has_missing
 from convexfs.data.column_ranges import (
     check_columns,
@@ -19,15 +20,6 @@ from convexfs.data.column_ranges import (
 )
 from convexfs.data.out_of_core import ColumnSource, SlicedColumns, column_source
 from convexfs.data.sparse import check_sparse_finite
-from convexfs.data.targets import (
-    CLASSES,
-    NUMBERS,
-    are_codes,
-    as_numbers,
-    looks_measured,
-    measured_error,
-    regressors,
-)
 from convexfs.data.validation import (
     as_labels,
     as_pandas,
@@ -90,7 +82,7 @@ class Accepts:
     out_of_core: bool = False
     narrow: bool = False
     sample_weight: bool = False
-    target: str = CLASSES
+    target: str = targets.CLASSES
     dtype: Any = np.float64
     lone_samples: bool = True
 
@@ -258,7 +250,7 @@ def _usable(
         rule = "hybrid"  # Without missing values all rules give the same result.
     check_not_infinite(X, "Input X", names)
     check_range(np.where(np.isnan(X), 0.0, X), "Input X", names)
-    if accepts.target == NUMBERS:
+    if accepts.target == targets.NUMBERS:
         rule = "class"  # With a numeric target, all samples are of one class.
     kinds = categorical if len(categorical) else np.zeros(X.shape[1], dtype=bool)
     samples = mixed_samples(X, kinds, rule)
@@ -311,8 +303,8 @@ def _target(
     y: np.ndarray, accepts: Accepts, estimator: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return a numeric target and None, or class codes and class labels."""
-    if accepts.target == NUMBERS:
-        return as_numbers(y, "Input y"), None
+    if accepts.target == targets.NUMBERS:
+        return targets.as_numbers(y, "Input y"), None
     if y.ndim == 1 and y.dtype.kind in "biu":
         classes, codes = np.unique(y, return_inverse=True)
         refuse_numbers(y, len(classes))
@@ -340,10 +332,10 @@ def refuse_numbers(y: np.ndarray, n_different: int | None = None) -> None:
     if not integers and type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
         raise InputError(
             f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
-            f"numbers there are {regressors()}"
+            f"numbers there are {targets.regressors()}"
         )
-    if looks_measured(y, n_different) and not are_codes(y):
-        raise measured_error(y, "Input y", _INSIST)
+    if targets.looks_measured(y, n_different) and not targets.are_codes(y):
+        raise targets.measured_error(y, "Input y", _INSIST)
 
 
 def _refuse_lone_samples(codes: np.ndarray, names: list[str], method: str) -> None:

@@ -8,18 +8,11 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
+from convexfs import records
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, did_you_mean, warn
 from convexfs.methods.base.change import PROBLEM, called, is_change, printed_problem
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Formulation, Solving, runs_natively
-from convexfs.records import (
-    INACCURATE,
-    INFEASIBLE,
-    NATIVE,
-    OPTIMAL,
-    UNBOUNDED,
-    Certificate,
-    Solution,
-)
+from convexfs.records import INFEASIBLE, UNBOUNDED, Certificate, Solution
 
 #: Largest relative residual and gap that a certificate of a native solution accepts.
 NATIVE_TOL = 1e-9
@@ -75,9 +68,9 @@ def native_solution(
 
     `more` are further fields of :class:`convexfs.records.Solution`.
     """
-    status, seconds = OPTIMAL if solved else INACCURATE, time.perf_counter() - start
+    status, seconds = records.OPTIMAL if solved else records.INACCURATE, time.perf_counter() - start
     known = {"primal": primal, "objective": objective, "iterations": 0, **more}
-    return Solution(status, NATIVE, solve_seconds=seconds, **known)
+    return Solution(status, records.NATIVE, solve_seconds=seconds, **known)
 
 
 def explained(problem: Any) -> str:

@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, warn
+from convexfs.methods.base import fixed_point
 from convexfs.methods.base.change import takes
-from convexfs.methods.base.fixed_point import (
-    FixedPointCertificate,
-    History,
-    another_point,
-    best_of_starts,
-    checked_start,
-    relief_weights,
-    starting_points,
-)
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step
 from convexfs.methods.base.row_permutations import permuted_labels
 from convexfs.methods.logo.changed_step import changed_fixed_point
@@ -57,7 +49,7 @@ class LogoResult:
 
     weights: np.ndarray
     solution: Solution
-    certificate: FixedPointCertificate
+    certificate: fixed_point.FixedPointCertificate
     converged: bool
     period: int
     history: list[dict[str, Any]]
@@ -138,7 +130,7 @@ def fit_locality(
 ) -> LogoResult:
     """Fit Logo to a Locality (classes or numeric target) from every start; warn of failures."""
     settings, n_features = request.settings, locality.X.shape[1]
-    start = checked_start(settings.start, settings.n_starts, n_features)
+    start = fixed_point.checked_start(settings.start, settings.n_starts, n_features)
     if request.searches:
         request = _penalised(locality, request, permuted)
         if watch is not None:
@@ -147,13 +139,13 @@ def fit_locality(
     until = request.deadline
 
     def relief() -> np.ndarray:
-        return relief_weights(relief_margin(locality))
+        return fixed_point.relief_weights(relief_margin(locality))
 
     def fit(given: np.ndarray | None) -> LogoResult:
         return _fit(locality, request, until, start=given, watch=watch)
 
-    points = starting_points(start, settings.n_starts, relief, n_features, seed)
-    result = best_of_starts(points, fit, _objective, settings.tol, until)
+    points = fixed_point.starting_points(start, settings.n_starts, relief, n_features, seed)
+    result = fixed_point.best_of_starts(points, fit, _objective, settings.tol, until)
     _explain(result, request, locality)
     return replace(result, lam=None if settings.beta is not None else float(request.settings.lam))
 
@@ -237,14 +229,14 @@ def _fit(
     start: np.ndarray | None = None,
     watch: Callable[[str], Any] | None = None,
 ) -> LogoResult:
-    began, history = time.perf_counter(), History(until=until, watch=watch)
+    began, history = time.perf_counter(), fixed_point.History(until=until, watch=watch)
     find = certified_fixed_point
     if request.printed:
         find = paper_fixed_point
     elif request.solving.build is not None:
         find = changed_fixed_point
     point = find(locality, request, history, start)
-    certificate = FixedPointCertificate(
+    certificate = fixed_point.FixedPointCertificate(
         primal_residual=request.objective().violation(point.weights), dual_residual=None,
         complementarity=None, gap=point.audit.gap, tol=request.gap_tol, basis="formula",
         residual=point.end.residual, residual_tol=request.settings.tol,
@@ -288,7 +280,7 @@ def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> No
         warn(f"all weights are 0; {cure}")
     if not result.converged and not (price and settings.lam == 0):
         warn(_refusal(result, request))
-    if elsewhere := another_point(result.starts):
+    if elsewhere := fixed_point.another_point(result.starts):
         warn(elsewhere)
 
 

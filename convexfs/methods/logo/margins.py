@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.logo.newton import Loss
-from convexfs.neighbors.feature_blocks import (
-    all_distances,
-    exact_scores,
-    feature_scores,
-    margin_columns,
-    pair_products,
-    score_pairs,
-    take_columns,
-    weighted_distances,
-)
+from convexfs.neighbors import feature_blocks
 from convexfs.neighbors.missing_gradients import pairs_of
 from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
@@ -68,9 +59,9 @@ class Locality:
         if self.known is not None:
             return self.known
         if self.X.shape[1] <= MOST_COLUMNS:
-            columns = take_columns(self.X, np.arange(self.X.shape[1]))
-            return weighted_distances(columns, np.ones(self.X.shape[1]), self.dtype)
-        return all_distances(self.X, self.map)
+            columns = feature_blocks.take_columns(self.X, np.arange(self.X.shape[1]))
+            return feature_blocks.weighted_distances(columns, np.ones(self.X.shape[1]), self.dtype)
+        return feature_blocks.all_distances(self.X, self.map)
 
     @property
     def rough(self) -> "Locality":
@@ -92,7 +83,7 @@ class Locality:
 
     def take(self, index: np.ndarray) -> Any:
         """Return some columns of X in the form that `signed` and `margins` need."""
-        return take_columns(self.X, index)
+        return feature_blocks.take_columns(self.X, index)
 
     def signed(self, columns: Any, w: np.ndarray) -> np.ndarray:
         """Return N x N neighbour probabilities at weights w: misses positive, hits negative."""
@@ -101,7 +92,7 @@ class Locality:
 
     def distances(self, columns: Any, w: np.ndarray) -> np.ndarray:
         """Return the N x N distances over a few columns, weighted by w."""
-        return weighted_distances(columns, w, self.dtype)
+        return feature_blocks.weighted_distances(columns, w, self.dtype)
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
         rows = None if self.weights is None else self.weights.rows
@@ -135,7 +126,7 @@ class Locality:
 
     def margins(self, columns: Any, signed: np.ndarray) -> np.ndarray:
         """Return the margin matrix Z of a few columns, one row per sample with a margin."""
-        return margin_columns(columns, signed)[self.rows]
+        return feature_blocks.margin_columns(columns, signed)[self.rows]
 
     def seen_from(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return signed neighbour probabilities and margins ``Zw`` at weights of all features."""
@@ -151,11 +142,12 @@ class Locality:
 
         Pairs of a total mass `dropped` may be left out.
         """
-        return feature_scores(self.X, score_pairs(signed, p, dropped), self.map)
+        pairs = feature_blocks.score_pairs(signed, p, dropped)
+        return feature_blocks.feature_scores(self.X, pairs, self.map)
 
     def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the scores ``Z'p`` of some features in float64 over all pairs of samples."""
-        return exact_scores(self.X, index, score_pairs(signed, p))
+        return feature_blocks.exact_scores(self.X, index, feature_blocks.score_pairs(signed, p))
 
     def turning(
         self,
@@ -193,8 +185,9 @@ class Locality:
         self, columns: Any, signed: np.ndarray, p: np.ndarray, dropped_share: float
     ) -> np.ndarray:
         """Return ``sum_n p_n sum_i A_ni d d'`` with ``d = |x_n - x_i|``, in these columns."""
-        pairs = score_pairs(signed, self.on_all_samples(p), dropped_share * 2.0 * p.sum())
-        return pair_products(columns, pairs, self.dtype)
+        dropped = dropped_share * 2.0 * p.sum()
+        pairs = feature_blocks.score_pairs(signed, self.on_all_samples(p), dropped)
+        return feature_blocks.pair_products(columns, pairs, self.dtype)
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))

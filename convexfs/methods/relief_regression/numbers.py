@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import check_number
-from convexfs.neighbors import regression
 from convexfs.neighbors.feature_blocks import exact_scores, score_pairs
 from convexfs.neighbors.hits_misses import (
     SignedNeighbors,
@@ -17,6 +16,13 @@ from convexfs.neighbors.hits_misses import (
 )
 from convexfs.neighbors.margins import cancelled_sums, margin_vector
 from convexfs.neighbors.missing_values import MixedSamples
+from convexfs.neighbors.regression import (
+    check_difference,
+    neighbor_influence,
+    rrelief_neighbors,
+    signed_shares,
+    target_difference,
+)
 from convexfs.neighbors.shadow_columns import Margins, ShadowDraws, shadow_margins
 from convexfs.neighbors.soft import check_sigma
 
@@ -58,15 +64,13 @@ def ranked_margin(
     map: Callable[..., Any] = map,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that maps targets to RReliefF's z; neighbours are searched once."""
-    influence = regression.neighbor_influence(len(X), n_neighbors, spread)
+    influence = neighbor_influence(len(X), n_neighbors, spread)
     index = nearest(X, len(influence), map)
     # The coefficients sum to 1 over all samples, not for each sample as with classes.
     cancelled = cancelled_sums(X) / len(X)
 
     def margin(y: np.ndarray) -> np.ndarray:
-        z = margin_vector(
-            X, regression.rrelief_neighbors(index, influence, np.asarray(y, np.float64))
-        )
+        z = margin_vector(X, rrelief_neighbors(index, influence, np.asarray(y, np.float64)))
         z[np.abs(z) <= cancelled] = 0.0
         return z
 
@@ -81,13 +85,13 @@ def soft_margin(
     Distances are computed once.
     """
     check_sigma(sigma)
-    regression.check_difference(difference)
+    check_difference(difference)
     distances, once, cancelled = sample_distances(X, map=map), np.ones(len(X)), cancelled_sums(X)
     every = np.arange(X.shape[1])
 
     def margin(y: np.ndarray) -> np.ndarray:
-        delta = regression.target_difference(np.asarray(y, np.float64), difference)
-        signed = regression.signed_shares(distances, delta, sigma)
+        delta = target_difference(np.asarray(y, np.float64), difference)
+        signed = signed_shares(distances, delta, sigma)
         if isinstance(X, MixedSamples):
             z = X.scores(signed, once)
         else:
@@ -110,15 +114,15 @@ def shadow_margin(
     """
     sigma = settings.sigma
     if sigma is None:
-        influence = regression.neighbor_influence(len(X), settings.n_neighbors, settings.spread)
+        influence = neighbor_influence(len(X), settings.n_neighbors, settings.spread)
 
         def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
-            return regression.rrelief_neighbors(nearest_at(distances, len(influence)), influence, y)
+            return rrelief_neighbors(nearest_at(distances, len(influence)), influence, y)
     else:
-        delta = regression.target_difference(y, settings.difference)
+        delta = target_difference(y, settings.difference)
 
         def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
-            return all_pairs(regression.signed_shares(distances, delta, sigma))
+            return all_pairs(signed_shares(distances, delta, sigma))
 
     return shadow_margins(X, draws, neighbors_at)
 

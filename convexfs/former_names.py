@@ -65,7 +65,7 @@ data.tables data.readers.table
 formats.program formats.instance
 formats.stating formats.to_cvxpy
 inference.curve inference.selection_curves
-inference.fitted inference.estimator_access
+inference.fitted inference.selector_tests
 inference.held_out inference.cross_validation
 inference.permutation inference.permutation_tests
 inference.pictures report.inference_pictures
@@ -92,9 +92,9 @@ methods.base.regressor estimators.regression
 methods.base.selector estimators.selector
 methods.base.step methods.base.solve_step
 methods.base.taking estimators.validation
-methods.base.weighted estimators.validation
+methods.base.weighted estimators.sample_weight
 methods.knockoffs.definite methods.knockoffs.native
-methods.llfs.exact methods.llfs.native.exact_subset
+methods.llfs.exact methods.llfs.rounding
 methods.llfs.kernels methods.llfs.native.kernels
 methods.llfs.linear methods.llfs.native.linear_program
 methods.llfs.newton methods.llfs.native.newton
@@ -110,7 +110,7 @@ methods.llfs.spheres methods.llfs.hyperspheres
 methods.llfs.stages methods.llfs.stage_problems
 methods.llfs.stated methods.llfs.backend.custom
 methods.llfs.stored methods.llfs.from_run
-methods.lmba.kinks methods.lmba.optimal_face
+methods.lmba.kinks methods.lmba.interior_point
 methods.logo.certified methods.logo.fixed_points.candidate_features
 methods.logo.classification methods.logo.estimator
 methods.logo.equilibrium methods.logo.fixed_points.complementarity

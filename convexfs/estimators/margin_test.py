@@ -30,9 +30,7 @@ class MarginTested(WeightSelector):
     instead.
     """
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         return margin_at_labels(X)
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
@@ -41,7 +39,7 @@ class MarginTested(WeightSelector):
         def near(distances: np.ndarray) -> SignedNeighbors:
             return signed_neighbors_at(distances, codes, _NEAR, "nearest").times(terms)
 
-        return shadow_margins(X, draws.rows, near, _METRIC, codes, draws.map)
+        return shadow_margins(X, draws, near, _METRIC, codes)
 
     @property
     def _pairs_alike(self) -> bool:

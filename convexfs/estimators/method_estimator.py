@@ -14,14 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.data.categorical import Coding
 from convexfs.data.validation import warn_constant_columns
 from convexfs.errors import InputError, check_number
+from convexfs.estimators import convex_step
 from convexfs.estimators.callbacks import CallbackSupportMixin, reported_fit, with_callbacks
-from convexfs.estimators.convex_step import (
-    TrainingSamples,
-    certify_fit,
-    is_quickly_stated,
-    method_step,
-    stated_problem,
-)
 from convexfs.estimators.custom_formulation import build_of
 from convexfs.estimators.ranking import fit_html, ranking_frame
 from convexfs.estimators.validation import Accepts, validate, validate_queries
@@ -89,7 +83,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
     #: Mask of the columns that were constant in `fit`.
     _constant: np.ndarray = learned()
     _coding: Coding = learned()
-    _training: TrainingSamples = learned()
+    _training: convex_step.TrainingSamples = learned()
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the samples `X` of classes `y`."""
@@ -113,7 +107,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         # MixedSamples are fitted again: their constant columns were reported before.
         if samples.constant.any() and not isinstance(X, MixedSamples):
             warn_constant_columns(samples.constant, getattr(self, "feature_names_in_", None))
-        self._training = TrainingSamples(samples.X, samples.y, samples.spread)
+        self._training = convex_step.TrainingSamples(samples.X, samples.y, samples.spread)
         return samples.X, samples.y
 
     def _queries(self, X: Any) -> Any:
@@ -135,13 +129,10 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         """Run the method, with the seed, threads, weights and other arguments it takes."""
         method = type(self)._method
         offered = {
-            "seed": self._seed(),
-            "map": map,
-            "watch": watch,
+            "seed": self._seed(), "map": map, "watch": watch, "spread": self._training.spread,
             "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
-            "spread": self._training.spread,
             "permuted": partial(permuted_labels, **self._permutations()),
-        }
+        }  # fmt: skip
         taken = argument_names(method)
         more = {name: value for name, value in offered.items() if name in taken}
         return method(X, codes, self, self._solving(), **more)
@@ -154,14 +145,11 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
         """Store data that later calls need beside the result; most estimators store nothing."""
 
     def _solving(self) -> Solving:
+        build = None if self.formulation is None else self._changed_build()
         return Solving(
-            solver=self.solver,
-            tol=self.solver_tol,
-            options=self.solver_options,
-            time_limit=self.time_limit,
-            build=None if self.formulation is None else self._changed_build(),
-            verbose=self.verbose > 0,
-        )
+            self.solver, self.solver_tol, self.solver_options, self.time_limit, build,
+            self.verbose > 0,
+        )  # fmt: skip
 
     def _changed_build(self) -> Callable[..., Any] | None:
         return build_of(self.formulation, type(self)._method.__name__)
@@ -227,11 +215,11 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _stated(self, X: Any = None, y: Any = None) -> tuple[Any, Step]:
         """Return the convex step as a cvxpy problem, and the step itself."""
-        return stated_problem(self, X, y)
+        return convex_step.stated_problem(self, X, y)
 
     def _step(self, X: Any, codes: np.ndarray) -> Step:
         """Return the step at the fitted weights or, before a fit, at the initial weights."""
-        return method_step(self, X, codes)
+        return convex_step.method_step(self, X, codes)
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
         """Return the keyword arguments of the method's `step` function beside its settings."""
@@ -239,7 +227,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _certify(self, **options: Any) -> Certificate:
         """Certify the fit's convex step again and, if it is one, its fixed point."""
-        return certify_fit(self, **options)
+        return convex_step.certify_fit(self, **options)
 
     def ranking(self) -> pd.DataFrame:
         """Return all features as a table, by decreasing weight.
@@ -297,7 +285,7 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _shown_problem(self) -> Any:
         """Return the problem that a notebook shows; None if stating it might take long."""
-        return self._stated()[0] if is_quickly_stated(self) else None
+        return self._stated()[0] if convex_step.is_quickly_stated(self) else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -14,8 +14,9 @@ from convexfs.data.out_of_core import ColumnSource, column_source
 from convexfs.data.readers.options import MISSING_RULES
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.estimators.method_estimator import MethodEstimator
+from convexfs.estimators.sample_weight import BALANCED, weighted_rows
 from convexfs.estimators.training_cache import Held
-from convexfs.estimators.validation import BALANCED, Accepts, refuse_unknown, weighted_rows
+from convexfs.estimators.validation import Accepts, refuse_unknown
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.base.row_permutations import check_units
 from convexfs.neighbors.sample_weight import SampleWeights
@@ -111,9 +112,11 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         **unknown
             Refused by name: only some estimators have ``sample_weight``.
         """
-        if unknown:
-            refuse_unknown(self, unknown)
+        refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
+        return self._fitted(X, y)
+
+    def _fitted(self, X: Any, y: Any) -> Self:
         return super().fit(X, y)
 
     @property
@@ -156,9 +159,7 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         """Return one statistic per feature, which tests compare with shadows or permuted labels."""
         return self.weights_
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         """Return a function from class codes to a statistic per feature; None if a fit is needed.
 
         It is `_evidence`, or what stands for that where weights are none.

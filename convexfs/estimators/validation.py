@@ -6,15 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from convexfs.data import targets
 from convexfs.data.categorical import Coding, check_not_infinite, coding_of, has_missing
 from convexfs.data.column_ranges import (
     check_columns,
@@ -25,15 +20,6 @@ from convexfs.data.column_ranges import (
 )
 from convexfs.data.out_of_core import ColumnSource, SlicedColumns, column_source
 from convexfs.data.sparse import check_sparse_finite
-from convexfs.data.targets import (
-    CLASSES,
-    NUMBERS,
-    are_codes,
-    as_numbers,
-    looks_measured,
-    measured_error,
-    regressors,
-)
 from convexfs.data.validation import (
     as_labels,
     as_pandas,
@@ -42,7 +28,8 @@ from convexfs.data.validation import (
     refuse_text,
     require_two_classes,
 )
-from convexfs.errors import InputError, check_choice, check_number, did_you_mean
+from convexfs.errors import InputError, check_choice
+from convexfs.estimators.sample_weight import check_class_weight
 from convexfs.kernels import thread_map
 from convexfs.neighbors.missing_values import MixedSamples, mixed_samples
 from convexfs.neighbors.sparse import SparseSamples
@@ -95,7 +82,7 @@ class Accepts:
     out_of_core: bool = False
     narrow: bool = False
     sample_weight: bool = False
-    target: str = CLASSES
+    target: str = targets.CLASSES
     dtype: Any = np.float64
     lone_samples: bool = True
 
@@ -263,7 +250,7 @@ def _usable(
         rule = "hybrid"  # Without missing values all rules give the same result.
     check_not_infinite(X, "Input X", names)
     check_range(np.where(np.isnan(X), 0.0, X), "Input X", names)
-    if accepts.target == NUMBERS:
+    if accepts.target == targets.NUMBERS:
         rule = "class"  # With a numeric target, all samples are of one class.
     kinds = categorical if len(categorical) else np.zeros(X.shape[1], dtype=bool)
     samples = mixed_samples(X, kinds, rule)
@@ -316,8 +303,8 @@ def _target(
     y: np.ndarray, accepts: Accepts, estimator: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return a numeric target and None, or class codes and class labels."""
-    if accepts.target == NUMBERS:
-        return as_numbers(y, "Input y"), None
+    if accepts.target == targets.NUMBERS:
+        return targets.as_numbers(y, "Input y"), None
     if y.ndim == 1 and y.dtype.kind in "biu":
         classes, codes = np.unique(y, return_inverse=True)
         refuse_numbers(y, len(classes))
@@ -345,10 +332,10 @@ def refuse_numbers(y: np.ndarray, n_different: int | None = None) -> None:
     if not integers and type_of_target(y, input_name="Input y") not in ("binary", "multiclass"):
         raise InputError(
             f"Unknown label type: {type_of_target(y)} in Input y, where classes are needed; for "
-            f"numbers there are {regressors()}"
+            f"numbers there are {targets.regressors()}"
         )
-    if looks_measured(y, n_different) and not are_codes(y):
-        raise measured_error(y, "Input y", _INSIST)
+    if targets.looks_measured(y, n_different) and not targets.are_codes(y):
+        raise targets.measured_error(y, "Input y", _INSIST)
 
 
 def _refuse_lone_samples(codes: np.ndarray, names: list[str], method: str) -> None:
@@ -359,29 +346,6 @@ def _refuse_lone_samples(codes: np.ndarray, names: list[str], method: str) -> No
             f"class {names[alone[0]]!r} has one sample only, at data row {row}: {method} needs "
             "two of each; leave it out or join classes"
         )
-
-
-BALANCED = "balanced"
-#: Integer weights are row counts up to this sum. No table has more rows: others are relative.
-_MOST_ROWS = 2.0**40
-
-
-def weighted_rows(sample_weight: Any, X: Any, y: Any, *units: Any) -> tuple[Any, ...]:
-    """Return positive sample weights as row counts, and X, y and `units` without the other rows."""
-    try:
-        weights = _check_sample_weight(
-            sample_weight, np.empty((_num_samples(X), 1)), ensure_non_negative=True
-        )
-    except ValueError as error:
-        raise InputError(f"sample_weight: {error}") from error
-    counting = np.flatnonzero(weights)
-    if not len(counting):
-        raise InputError("sample_weight is 0 for all samples: some must count")
-    counts = _counts(weights[counting].astype(np.float64))
-    if len(counting) == len(weights):
-        return counts, X, y, *units
-    kept = (None if rows is None else _safe_indexing(rows, counting) for rows in (X, y, *units))
-    return counts, *kept
 
 
 class UnknownArgument(InputError, TypeError):
@@ -398,35 +362,3 @@ def refuse_unknown(estimator: Any, unknown: Mapping[str, Any]) -> None:
             raise UnknownArgument(
                 f"{called} takes no sample_weight: use Relief, IRelief or Logo, or repeat rows"
             )
-
-
-def check_class_weight(given: Any, labels: list[Any]) -> None:
-    """Raise unless `given` is a valid class_weight for these labels."""
-    if not isinstance(given, Mapping):
-        if isinstance(given, str) and given == BALANCED:
-            return
-        raise InputError(
-            "class_weight must be 'balanced', None or a dict of labels to numbers, such as "
-            f"{{{labels[0]!r}: 2.0}}, not {given!r}"
-        )
-    for label, weight in given.items():
-        check_number(f"class_weight of {label!r}", weight, 0)
-    unknown = [label for label in given if label not in labels]
-    # A fold may lack a class, so raise only if some class of the data is not named either.
-    if unknown and not all(label in given for label in labels):
-        raise InputError(
-            f"class_weight names {unknown[0]!r}, which is no class: "
-            f"{did_you_mean(str(unknown[0]), [str(label) for label in labels])}"
-        )
-    if not any(given.get(label, 1.0) for label in labels):
-        raise InputError("class_weight is 0 for all classes: some must count")
-
-
-def _counts(weights: np.ndarray) -> np.ndarray:
-    """Scale positive weights to counts: integers of sum up to 2^40 stay, others get mean 1."""
-    with np.errstate(over="ignore"):
-        if weights.sum() <= _MOST_ROWS and (weights == np.round(weights)).all():
-            return weights
-    relative = weights / weights.max()
-    # Smaller weights vanish in sums of distances and overflow as divisors.
-    return np.maximum(relative / relative.mean(), np.finfo(float).eps)

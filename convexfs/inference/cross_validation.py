@@ -85,13 +85,9 @@ def taking_gaps(model: Any, X: Any) -> Any:
     if not hasattr(X, "select_dtypes"):
         return make_pipeline(medians, model)
     modes = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-    columns: Any = make_pipeline(modes, OneHotEncoder(handle_unknown="ignore"))
-    return make_pipeline(
-        make_column_transformer(
-            (medians, make_column_selector(dtype_include=_NUMBERS)), remainder=columns
-        ),
-        model,
-    )
+    categories: Any = make_pipeline(modes, OneHotEncoder(handle_unknown="ignore"))
+    numbers = make_column_selector(dtype_include=_NUMBERS)
+    return make_pipeline(make_column_transformer((medians, numbers), remainder=categories), model)
 
 
 class ClassErrors:

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.errors import ConvexfsWarning, InputError, check_flag, check_number, warn
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.method_estimator import MethodEstimator
-from convexfs.inference.estimator_access import estimator_weights
-from convexfs.inference.selector_tests import with_seed
+from convexfs.inference.selector_tests import estimator_weights, with_seed
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.knockoffs.fit import KnockoffsResult, Settings, knockoffs
 
@@ -148,9 +147,8 @@ class KnockoffSelector(Settings, MetaEstimatorMixin, SelectorMixin, MethodEstima
         copies = X.copy()
         copies[:, kept] = made.copies(X[:, kept], rng)
         self.s_, self.solution_, self.certificate_ = made.s, made.solution, made.certificate
-        self.W_, self.estimator_ = knockoff_statistics(
-            self._statistic(), X, copies, self.classes_[codes], rng
-        )
+        found = knockoff_statistics(self._statistic(), X, copies, self.classes_[codes], rng)
+        self.W_, self.estimator_ = found
         self.W_[self._constant] = 0.0
         self._check_density()
         self.threshold_ = knockoff_threshold(self.W_, self.fdr)

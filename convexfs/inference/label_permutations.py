@@ -6,7 +6,7 @@ statistics are exchangeable, for any statistic and any dependence between featur
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,6 +95,11 @@ class PermutationResult:
     differ from those at permuted ones, and unrelated features look significant. Beside the 30
     features of wdbc, 13 to 17 of 20 columns of noise were selected at a false discovery rate of
     10 %. Use :func:`convexfs.inference.shadow_test` for single features.
+
+    Missing values stay with their rows: tested is that labels have nothing to do with values
+    and missing values. Where values are missing by class, this is no longer exact. With
+    ``missing="hybrid"`` RELIEF-F and Logo found something at 5 % in 5.8 ± 1.2 and 6.8 ± 1.1 % of
+    such sets; "class", which reads the labels, and imputed means find them.
     """
 
     #: Description of the null hypothesis that features are compared with.
@@ -286,20 +291,15 @@ def evidence(
     # scipy.stats is slow to import and often not needed.
     from scipy.stats import false_discovery_control
 
-    t = (statistic - centre) / scale
-    pvalues = _pooled_pvalues(t, null, centre, scale)
-    largest = np.maximum(_step_down(t, null, centre, scale), pvalues)
+    t, blocks = (statistic - centre) / scale, partial(_centred_blocks, null, centre, scale)
+    pvalues = _pooled_pvalues(t, blocks, np.isfinite(scale))
+    largest = np.maximum(_step_down(t, blocks, len(null)), pvalues)
     return {
-        "statistic": statistic,
-        "centred": t,
-        "pvalues": pvalues,
-        "max_t_pvalues": largest,
+        "statistic": statistic, "centred": t, "pvalues": pvalues, "max_t_pvalues": largest,
         "qvalues": np.asarray(false_discovery_control(pvalues)) if len(pvalues) else pvalues,
         "global_pvalue": float(largest.min(initial=1.0)),
-        "_null": null,
-        "_centre": centre,
-        "_scale": scale,
-    }
+        "_null": null, "_centre": centre, "_scale": scale,
+    }  # fmt: skip
 
 
 def _units_of_scale(statistic: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -330,30 +330,27 @@ def _centred_blocks(
         yield (null[start : start + _rows(null)] - centre) / scale
 
 
-def _step_down(
-    t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
-) -> np.ndarray:
-    """Return step-down max-T p-values (Westfall and Young)."""
+def _step_down(t: np.ndarray, blocks: Callable[[], Iterator[Any]], number: int) -> np.ndarray:
+    """Return step-down max-T p-values (Westfall and Young) from `number` permutations."""
     order = np.argsort(-t, kind="stable")
     reached = np.ones(len(t))
-    for rows in _centred_blocks(null, centre, scale):
+    for rows in blocks():
         largest = np.maximum.accumulate(rows[:, order[::-1]], axis=1)[:, ::-1]
         reached += (largest >= t[order]).sum(axis=0)
     adjusted = np.empty(len(t))
-    adjusted[order] = np.maximum.accumulate(reached / (len(null) + 1))
+    adjusted[order] = np.maximum.accumulate(reached / (number + 1))
     return adjusted
 
 
 def _pooled_pvalues(
-    t: np.ndarray, null: np.ndarray, centre: np.ndarray, scale: np.ndarray
+    t: np.ndarray, blocks: Callable[[], Iterator[Any]], varies: np.ndarray
 ) -> np.ndarray:
     """Return p-values from the pooled, standardised statistics of all features and permutations.
 
     1 if constant.
     """
-    varies = np.isfinite(scale)
     reached, number = np.ones(varies.sum()), 1
-    for rows in _centred_blocks(null, centre, scale):
+    for rows in blocks():
         pool = np.sort(rows[:, varies], axis=None)
         reached += len(pool) - np.searchsorted(pool, t[varies])
         number += len(pool)

@@ -7,16 +7,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 
-from convexfs.batch.workers import pool
 from convexfs.data.dataset import SCALES
 from convexfs.data.targets import as_numbers
 from convexfs.data.validation import as_labels, check_classes
-from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, check_number
+from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number
 from convexfs.estimators.regression import NumberSelector
 from convexfs.estimators.validation import refuse_numbers
 from convexfs.inference.cross_validation import (
@@ -34,6 +32,7 @@ from convexfs.inference.selector_tests import (
     last_step,
     unfitted_copy,
     with_seed,
+    work_in_order,
 )
 from convexfs.methods.base.row_permutations import permuted_labels
 
@@ -217,11 +216,9 @@ def selection_curve(
         X=X, y=y, sizes=numbers, scale=scale,
     )  # fmt: skip
     predictions = np.full((len(y), len(numbers)), -1, dtype=y.dtype)
-    jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
-    for outcome in pool.run(range(len(folds)), work, jobs=jobs):
-        if outcome.status != pool.DONE:
-            raise ConvexfsError(f"a fold failed: {outcome.failure}")
-        predictions[folds[outcome.task][1]] = outcome.value
+    predicted = work_in_order(work, range(len(folds)), n_jobs, "a fold")
+    for (_, held_out), found in zip(folds, predicted, strict=True):
+        predictions[held_out] = found
     curve = _summed_up(errors, numbers, predictions, y, fold_of, groups, seed)
     return replace(curve, imputation=imputation_of(X))
 
@@ -260,25 +257,19 @@ def _summed_up(
     seed: int,
 ) -> SelectionCurve:
     losses = errors.losses(predictions, y)
-    relabelled = _relabelled_errors(errors, predictions, y, groups, seed)
-    found, se = errors.mean(losses, y), _fold_errors(errors, losses, y, folds)
+    found, each = errors.mean(losses, y), (folds == fold for fold in np.unique(folds))
+    by_fold = [errors.mean(losses[held_out], y[held_out]) for held_out in each]
+    se = np.std(by_fold, axis=0, ddof=1) / np.sqrt(len(by_fold))
+    labels = permuted_labels(y, _RELABELLINGS, seed, groups)
+    relabelled = np.array([errors.mean(errors.losses(predictions, row), row) for row in labels])
     expected, interval = _bootstrapped(errors, losses, y, groups, seed)
     return SelectionCurve(
-        sizes=sizes,
-        errors=found,
-        se=se,
-        chosen=int(sizes[_within_one_se(found, se)]),
-        held_out_error=expected,
-        interval=interval,
-        chance=errors.chance(y),
-        pvalue=_curve_pvalue(found.min(), relabelled.min(axis=1), int(folds.max()) + 1),
-        permuted=np.quantile(relabelled, [0.05, 0.5, 0.95], axis=0),
-        predictions=predictions,
-        target=y,
-        folds=folds,
-        measure=errors.measure,
-        unit=errors.unit,
-    )
+        sizes=sizes, errors=found, se=se, chosen=int(sizes[_within_one_se(found, se)]),
+        held_out_error=expected, interval=interval, chance=errors.chance(y),
+        pvalue=_curve_pvalue(found.min(), relabelled.min(axis=1), len(by_fold)),
+        permuted=np.quantile(relabelled, [0.05, 0.5, 0.95], axis=0), predictions=predictions,
+        target=y, folds=folds, measure=errors.measure, unit=errors.unit,
+    )  # fmt: skip
 
 
 def _fold(
@@ -311,13 +302,6 @@ def _fold(
         model = unfitted_copy(predictor).fit(_safe_indexing(known, first, axis=1), y[train])
         predictions[:, column] = model.predict(_safe_indexing(asked, first, axis=1))
     return predictions
-
-
-def _fold_errors(
-    errors: Errors, losses: np.ndarray, y: np.ndarray, folds: np.ndarray
-) -> np.ndarray:
-    each = [errors.mean(losses[folds == f], y[folds == f]) for f in np.unique(folds)]
-    return np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
 
 
 def _curve_pvalue(least: float, permuted: np.ndarray, n_folds: int) -> float:
@@ -364,14 +348,6 @@ def _bootstrapped(
     # Without any observed error the bootstrap interval would end at 0, so widen it.
     low, high = errors.interval(mean, y[np.unique(units, return_index=True)[1]])
     return mean, (float(min(ends[0], low)), float(max(ends[1], high)))
-
-
-def _relabelled_errors(
-    errors: Errors, predictions: np.ndarray, y: np.ndarray, groups: Any, seed: int
-) -> np.ndarray:
-    """Return the errors of fixed predictions at permuted labels, one row per permutation."""
-    relabelled = permuted_labels(y, _RELABELLINGS, seed, groups)
-    return np.array([errors.mean(errors.losses(predictions, row), row) for row in relabelled])
 
 
 def _splitter(cv: Any, errors: Errors, y: np.ndarray, groups: Any, seed: int) -> Any:

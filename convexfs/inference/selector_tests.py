@@ -30,25 +30,21 @@ _BUDGET = 1e10
 #: drawn rows, and relative cost of an addition for sparse samples.
 _SAMPLING_BUDGET, _LEAST_DRAWN, _SPARSE_COST = 6e10, 1000, 3.0
 
+#: Attributes with one number per feature (or per class and feature), in order of preference.
+_WEIGHTS = ("weights_", "coef_", "feature_importances_")
+
 Tell = Callable[[str], None] | None
 
 
 def selector_test(selector: Any, held: Held) -> ShadowResult:
     """Test the features of a fitted selector against shadow columns, within seconds."""
+    X, codes, number = held.X, held.codes, affordable(selector, held.X)
     result = run_shadow_test(
-        selector,
-        held.X,
-        held.codes,
-        affordable(selector, held.X),
-        held.seed,
-        drawn=drawn_samples(selector, held.X, held.codes, held.seed, groups=held.groups),
-        asked=USUAL,
-        groups=held.groups,
-        blocks=held.blocks,
-        n_jobs=selector.n_jobs,
+        selector, X, codes, number, held.seed, groups=held.groups, blocks=held.blocks,
+        drawn=drawn_samples(selector, X, codes, held.seed, groups=held.groups), asked=USUAL,
+        n_jobs=selector.n_jobs, sample_weight=held.sample_weight,
         tell=narrator(f"{type(selector)._method.__name__}, shadow columns", selector.verbose),
-        sample_weight=held.sample_weight,
-    )
+    )  # fmt: skip
     if not result.selected.any():
         warn(f"nothing is selected: {result.why_empty()}; n_features_to_select=k keeps the k best")
     return result
@@ -131,14 +127,14 @@ def run_shadow_test(
     plain = X.select_dtypes("number") if framed else samples
     if groups is None and (copies := copied_rows(plain)):
         warn(copies)
-    options = {} if sample_weight is None else {"sample_weight": sample_weight}
-    found, fast = None, getattr(estimator, "_shadow_margins", None)
-    if fast is not None:
-        with thread_map(n_jobs) as map:
-            found = fast(samples, codes, ShadowDraws(rows, seed, sample_weight, map))
+    fast: Any = getattr(estimator, "_shadow_margins", lambda *_: None)
+    with thread_map(n_jobs) as map:
+        found = fast(samples, codes, ShadowDraws(rows, seed, sample_weight, map))
     if found is None:
-        work = partial(_shadow_fit, estimator=with_seed(estimator, seed), X=samples, codes=codes)
-        both = np.array(_fits(partial(work, options=options), rows, n_jobs, tell))
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        seeded = with_seed(estimator, seed)
+        work = partial(_shadow_fit, estimator=seeded, X=samples, codes=codes, options=options)
+        both = np.array(work_in_order(work, rows, n_jobs, "a fit to permuted data", tell))
         found = both[:, : X.shape[1]].mean(axis=0), both[:, X.shape[1] :]
     units = getattr(estimator, "_evidence_units", lambda X: np.ones(X.shape[1]))(samples)
     mean, shadows = found
@@ -155,7 +151,7 @@ def _shadow_fit(
         both = beside(X, some_rows(X, order))
     if isinstance(both, SparseSamples):
         both = both.by_rows
-    evidence = _quiet_evidence(codes, estimator, both, options)[0]
+    evidence = _quiet_evidence(codes, estimator, both, **options)[0]
     if len(evidence) != 2 * X.shape[1]:
         raise InputError(
             f"the estimator scores {len(evidence)} of {2 * X.shape[1]} columns: shadow_test needs "
@@ -175,7 +171,6 @@ def run_permutation_test(
     blocks: Any = None,
     n_jobs: int | None = None,
     tell: Tell = None,
-    sample_weight: Any = None,
     **rule: Any,
 ) -> PermutationResult:
     """Test an estimator's statistic at the true labels against permuted labels."""
@@ -183,45 +178,45 @@ def run_permutation_test(
     samples = as_samples(X)
     if groups is None and (copies := copied_rows(samples)):
         warn(copies)
-    fast = getattr(estimator, "_statistic_at_labels", None)
-    options = {} if sample_weight is None else {"sample_weight": sample_weight}
-    statistic = fast(samples, seed, **options) if fast is not None else None
+    statistic = getattr(estimator, "_statistic_at_labels", lambda *_: None)(samples, seed)
     if statistic is not None:
         with thread_map(n_jobs) as map:
             found = np.array(list(map(statistic, labels)))
         return permutation_result(found[0], found[1:], **rule)
     if isinstance(samples, SparseSamples):
         X = samples.by_rows
-    work = partial(_quiet_evidence, estimator=with_seed(estimator, seed), X=X, options=options)
-    rows = _fits(work, labels, n_jobs, tell)
+    work = partial(_quiet_evidence, estimator=with_seed(estimator, seed), X=X)
+    rows = work_in_order(work, labels, n_jobs, "a fit to permuted data", tell)
     found, whole = np.array([row[0] for row in rows]), [row[1] for row in rows]
-    return permutation_result(
-        found[0], found[1:], whole=None if whole[0] is None else np.array(whole), **rule
-    )
+    known = None if whole[0] is None else np.array(whole)
+    return permutation_result(found[0], found[1:], whole=known, **rule)
 
 
-def _fits(
-    work: Callable[[Any], Any], tasks: np.ndarray, n_jobs: int | None, tell: Tell
+def work_in_order(
+    work: Callable[[Any], Any], tasks: Any, n_jobs: int | None, name: str, tell: Tell = None
 ) -> list[Any]:
-    """Apply `work` to all tasks, in processes if `n_jobs` is not 1; return results in order."""
+    """Apply `work` to all tasks, in processes if `n_jobs` is not 1; return results in order.
+
+    If a task fails, raise, and call it by this `name`.
+    """
     jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     rows: list[Any] = [None] * len(tasks)
     done = pool.run(range(len(tasks)), partial(_task, work=work, tasks=tasks), jobs=jobs)
     for count, outcome in enumerate(done, 1):
         if outcome.status != pool.DONE:
-            raise ConvexfsError(f"a fit to permuted data failed: {outcome.failure}")
+            raise ConvexfsError(f"{name} failed: {outcome.failure}")
         rows[outcome.task] = outcome.value
         if tell is not None:
             tell(f"{count} of {len(tasks)} fits")
     return rows
 
 
-def _task(number: int, work: Callable[[Any], Any], tasks: np.ndarray) -> Any:
+def _task(number: int, work: Callable[[Any], Any], tasks: Any) -> Any:
     return work(tasks[number])
 
 
 def _quiet_evidence(
-    labels: np.ndarray, estimator: Any, X: Any, options: Mapping[str, Any]
+    labels: np.ndarray, estimator: Any, X: Any, **options: Any
 ) -> tuple[np.ndarray, float | None]:
     with warnings.catch_warnings():
         # Suppress warnings, which a hundred fits to permuted data would repeat.
@@ -273,6 +268,36 @@ def last_step(estimator: Any) -> Any:
     while steps := getattr(estimator, "steps", None):
         estimator = steps[-1][1]
     return estimator
+
+
+def estimator_weights(fitted: Any, n_features: int) -> np.ndarray:
+    """Return absolute weights, the largest over classes, of an estimator or pipeline's last step.
+
+    Raise if the estimator has no weights, or not one finite number per feature.
+    """
+    fitted = last_step(fitted)
+    name = next((name for name in _WEIGHTS if hasattr(fitted, name)), None)
+    if name is None:
+        raise InputError(
+            f"{type(fitted).__name__} has none of {', '.join(_WEIGHTS)} after its fit: give an "
+            "estimator that weighs features, such as Logo() or an l1-penalised "
+            "LogisticRegression"
+        )
+    weights = np.abs(np.atleast_2d(np.asarray(getattr(fitted, name), dtype=np.float64))).max(axis=0)
+    if weights.shape != (n_features,) or not np.isfinite(weights).all():
+        raise InputError(
+            f"{name} of {type(fitted).__name__} is not one finite number for each of the "
+            f"{n_features} features it was given"
+        )
+    return weights
+
+
+def estimator_support(fitted: Any, n_features: int) -> np.ndarray:
+    """Return the mask of selected features: by get_support, else features of nonzero weight."""
+    fitted = last_step(fitted)
+    if hasattr(fitted, "get_support"):
+        return np.asarray(fitted.get_support(), dtype=bool)
+    return estimator_weights(fitted, n_features) > 0
 
 
 def with_seed(estimator: Any, seed: int) -> Any:

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from convexfs.errors import InputError, warn
-from convexfs.estimators.validation import Accepts, weighted_rows
-from convexfs.inference.permutation_tests import checked_samples
+from convexfs.errors import InputError
+from convexfs.estimators.sample_weight import weighted_rows
+from convexfs.estimators.validation import Accepts
+from convexfs.inference.permutation_tests import checked_samples, reported
 from convexfs.inference.selector_tests import run_shadow_test
 from convexfs.inference.shadow_statistics import USUAL, ShadowResult, check_shadow_rule
 from convexfs.methods.base.progress import narrator
@@ -40,19 +41,16 @@ def shadow_test(
     Parameters
     ----------
     estimator : estimator or callable
-        :class:`convexfs.Relief`, :class:`convexfs.Simba`, :class:`convexfs.Lmba` and
-        :class:`convexfs.ReliefRegressor` are tested by the margins of the features, without
-        fitting them again, :class:`convexfs.IRelief` by those of RELIEF-F. Any other estimator
-        is fitted to the columns and their shadows once per permutation: by its weights, or its
+        Relief, Simba, Lmba and ReliefRegressor are tested by the margins of the features,
+        without fitting them again, IRelief by those of RELIEF-F. Any other estimator is fitted
+        to the columns and their shadows once per permutation: by its weights, or its
         ``feature_importances_``, ``scores_`` or ``coef_``. A callable returns the scores of the
         columns of ``(X, y)``.
-    X : array, sparse matrix or DataFrame (n_samples, n_features)
-    y : array (n_samples,)
+    X, y : array, sparse matrix or DataFrame (n_samples, n_features), and array (n_samples,)
     n_permutations : int, default=200
         At least 39. More than 200 change little.
     groups : array (n_samples,), optional
-        Rows that belong together and share their label, such as replicates of a subject: whole
-        groups are permuted.
+        Rows of one label that belong together, such as replicates: whole groups are permuted.
     blocks : array (n_samples,), optional
         Rows are permuted within blocks only, such as batches.
     control : {"fdr", "fwer"}, default="fdr"
@@ -60,24 +58,20 @@ def shadow_test(
         pooled p-values; or the family-wise error rate, by max-T.
     level : float, default=0.1
     gate : float, default=1
-        With "fdr", select nothing unless the best feature has a max-T p-value up to this. By
-        default no such condition is set.
+        With "fdr", select nothing unless the best feature has a max-T p-value up to this.
     sample_weight : array (n_samples,), optional
         Weights of the samples, for estimators that take them.
     random_state : int, RandomState or None
         Permutation b depends on this and b alone.
     n_jobs : int, optional
-        Threads, or worker processes where estimators are fitted. The result does not depend on
-        their number.
+        Threads, or worker processes where estimators are fitted; the result is the same.
     verbose : int, default=0
         Above 0 fits are counted on stderr.
 
     Returns
     -------
     ShadowResult
-        ``pvalues``, ``max_t_pvalues``, ``qvalues``, ``centred``, ``global_pvalue``,
-        ``selected``, ``max_false(.95)``, ``plot()``;
-        see :class:`convexfs.inference.shadow_statistics.ShadowResult`.
+        See :class:`convexfs.inference.shadow_statistics.ShadowResult`.
 
     Examples
     --------
@@ -95,11 +89,8 @@ def shadow_test(
         sample_weight, X, y, groups, blocks = weighted_rows(sample_weight, X, y, groups, blocks)
     estimator, X, codes = checked_samples(estimator, X, y)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    result = run_shadow_test(
+    return reported(run_shadow_test(
         estimator, X, codes, n_permutations, seed, groups=groups, blocks=blocks, n_jobs=n_jobs,
         tell=narrator("shadow columns", verbose), sample_weight=sample_weight, control=control,
         level=level, gate=gate, asked=n_permutations,
-    )  # fmt: skip
-    if not result.selected.any():
-        warn(f"nothing is selected: {result.why_empty()}")
-    return result
+    ))  # fmt: skip

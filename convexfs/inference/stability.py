@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -15,16 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from convexfs.errors import ConvexfsWarning, InputError, check_choice, check_number, warn
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.method_estimator import MethodEstimator
-from convexfs.inference.estimator_access import estimator_support
-from convexfs.inference.selector_tests import unfitted_copy, with_seed
+from convexfs.inference.selector_tests import estimator_support, unfitted_copy, with_seed
 from convexfs.kernels import thread_map
 from convexfs.methods.base.formulation import learned, parameters
-from convexfs.methods.stability.fit import (
-    StabilityResult,
-    largest_tail,
-    meinshausen_buhlmann,
-    stability,
-)
+from convexfs.methods.stability.fit import largest_tail, meinshausen_buhlmann, stability
 
 UNIMODAL, MEINSHAUSEN_BUHLMANN = "unimodal", "meinshausen-buhlmann"
 #: Half-width of a 95 % normal interval, in standard errors.
@@ -248,9 +243,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         if hasattr(self, "local_probabilities_"):
             groups = None if groups is None else self._groups(groups)
             classes = [str(name) for name in self.classes_]
-            figure = sample_map(
-                self.local_probabilities_, self._codes, groups, self._names(), classes
-            )
+            shares, names = self.local_probabilities_, self._names()
+            figure = sample_map(shares, self._codes, groups, names, classes)
             title = "how often each sample selects a feature, of the halves that hold it"
             figure.axes[0].set_title(title, loc="left")
             return figure
@@ -266,33 +260,25 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, MethodEstimator):
         self.probabilities_ = self.selections_.mean(axis=0)
         self.n_selected_ = float(self.selections_.sum(axis=1).mean())
         self.stability_ = stability_index(self.selections_)
-        threshold, proven = self._least_threshold(n_features)
-        self.bound_ = self._bounded(1.0 if threshold is None else threshold, n_features)[0]
+        n_halves = 2 * self.n_pairs
+
+        def suffices(number: int) -> bool:
+            return self._bounded(number / n_halves, n_features)[0] <= self.expected_false
+
+        # The threshold is the smallest share with a small enough error bound. Compare counts, not
+        # fractions, to avoid rounding: 0.6 of 100 halves is 60.
+        needed = bisect_left(range(n_halves), True, self.n_pairs + 1, key=suffices)
+        if needed == n_halves and not suffices(n_halves):
+            needed = math.inf
+        self.threshold_ = needed / n_halves
+        self.bound_, proven = self._bounded(min(self.threshold_, 1.0), n_features)
         self.solution_: Any = None if proven is None else proven.solution
         self.certificate_: Any = None if proven is None else proven.certificate
-        self.threshold_ = math.inf if threshold is None else threshold
-        # Compare counts, not fractions, to avoid rounding: 0.6 of 100 halves is 60.
-        needed = math.inf if threshold is None else round(threshold * len(self.selections_))
         self.selected_ = np.flatnonzero(self.selections_.sum(axis=0) >= needed)
         self._explain_nothing(n_features)
 
-    def _least_threshold(self, n_features: int) -> tuple[float | None, StabilityResult | None]:
-        """Return the smallest threshold with a small enough error bound, or None, and a proof."""
-        low, high = self.n_pairs + 1, 2 * self.n_pairs
-        bound, proven = self._bounded(1.0, n_features)
-        if bound > self.expected_false:
-            return None, proven
-        while low < high:
-            middle = (low + high) // 2
-            bound, tried = self._bounded(middle / (2 * self.n_pairs), n_features)
-            if bound <= self.expected_false:
-                high, proven = middle, tried
-            else:
-                low = middle + 1
-        return high / (2 * self.n_pairs), proven
-
-    def _bounded(self, threshold: float, n_features: int) -> tuple[float, StabilityResult | None]:
-        """Return a bound on expected false features at a threshold, and its proof, or None."""
+    def _bounded(self, threshold: float, n_features: int) -> tuple[float, Any]:
+        """Return a bound on expected false features at a threshold, and its result, or None."""
         if self.bound == MEINSHAUSEN_BUHLMANN:
             return meinshausen_buhlmann(self.n_selected_, n_features, threshold), None
         eta = (self.n_selected_ / n_features) ** 2

@@ -202,10 +202,8 @@ def pair_products(columns: np.ndarray, pairs: Pairs, dtype: Any = float) -> np.n
     a symmetric product then takes half the work of another.
     """
     n_features, columns = columns.shape[1], np.ascontiguousarray(columns, dtype=dtype)
-    total, add = (
-        np.zeros((n_features, n_features), dtype, "F"),
-        ssyrk if dtype == np.float32 else dsyrk,
-    )
+    total = np.zeros((n_features, n_features), dtype, "F")
+    add = ssyrk if dtype == np.float32 else dsyrk
     rows = np.repeat(np.arange(len(columns)), np.diff(pairs.starts))
     buffer = np.empty((_PAIRS, n_features), dtype)
     for sign in (1.0, -1.0):

@@ -144,18 +144,12 @@ class NeighborOrder:
     arguments; with one of `RADII` as `n_neighbors`, that must be the `radius` given here.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        metric: str = "manhattan",
-        map: Callable[..., Any] = map,
-        radius: str | None = None,
-    ):
+    def __init__(self, X: Any, metric: str = "manhattan", radius: str | None = None):
         self._near: _Near | None = None
         if radius is not None:
-            self._near = _Near.of(sample_distances(X, metric, map), radius)
+            self._near = _Near.of(sample_distances(X, metric), radius)
             return
-        rows = distance_rows(X, metric, map)
+        rows = distance_rows(X, metric)
 
         def sort(block: tuple[int, int]) -> np.ndarray:
             return np.argsort(rows(block), axis=1, kind="stable").astype(np.int32)

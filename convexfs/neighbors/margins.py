@@ -29,11 +29,8 @@ def margin_vector(
     if isinstance(X, ColumnSource):
         return out_of_core.margin_vector(X, neighbors.index, neighbors.coefficient, map)
     if isinstance(X, MixedSamples):
-        n = len(X)
-        lists = NeighborLists.of(
-            neighbors.coefficient.reshape(n, -1), neighbors.index.reshape(n, -1)
-        )
-        return X.margin_sum(lists, map)
+        flat = [each.reshape(len(X), -1) for each in (neighbors.coefficient, neighbors.index)]
+        return X.margin_sum(NeighborLists.of(*flat), map)
     X = as_samples(X)
     squared = metric == "sqeuclidean"
     if isinstance(X, SparseSamples):
@@ -48,10 +45,8 @@ def _dense_margin(
 
     def partial(block: tuple[int, int]) -> np.ndarray:
         rows, z = slice(*block), np.zeros(X.shape[1])
-        places = starts[rows].copy()
-        kernels.add_pair_differences(
-            X, block[0], starts[rows], stops[rows], *listed, squared or None, places, z
-        )
+        own, places = (starts[rows], stops[rows], *listed), starts[rows].copy()
+        kernels.add_pair_differences(X, block[0], *own, squared or None, places, z)
         return z
 
     return np.sum(list(map(partial, row_blocks(len(X)))), axis=0)

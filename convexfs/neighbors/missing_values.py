@@ -160,16 +160,11 @@ class MixedSamples:
 
     def __getitem__(self, key: tuple[slice, Any]) -> "MixedSamples":
         """Return the samples restricted to some features, by ``samples[:, index]``."""
-        _, index = key
-        return replace(
-            self,
-            x=np.ascontiguousarray(self.x[:, index]),
-            seen=np.ascontiguousarray(self.seen[:, index]),
-            cap=self.cap[index],
-            centre=self.centre[index],
-            scale=self.scale[index],
-            expected=self.expected.columns(index),
-        )
+        index = key[1]
+        x, seen = (np.ascontiguousarray(whole[:, index]) for whole in (self.x, self.seen))
+        cap, centre, scale = (whole[index] for whole in (self.cap, self.centre, self.scale))
+        expected = self.expected.columns(index)
+        return MixedSamples(x, seen, cap, centre, scale, self.rule, expected)
 
     @property
     def spread(self) -> np.ndarray:
@@ -189,7 +184,7 @@ class MixedSamples:
         def add(block: tuple[int, int]) -> None:
             kernels.add_seen_distances(x, cap, *block, d)
 
-        list(map(add, self._row_blocks(len(self))))
+        list(map(add, self.row_blocks(len(self))))
         d += d.T
         if self.rule == "observed":
             return as_if_all_seen(d, (self.seen * w) @ self.seen.T, float(w.sum()))
@@ -223,7 +218,7 @@ class MixedSamples:
         def partial_sum(block: tuple[int, int]) -> np.ndarray:
             return self._margin_rows(block, lists).sum(axis=0)
 
-        return np.sum(list(map(partial_sum, self._row_blocks(self.shape[1]))), axis=0)
+        return np.sum(list(map(partial_sum, self.row_blocks(self.shape[1]))), axis=0)
 
     def scores(
         self, signed: np.ndarray, p: np.ndarray, map: Callable[..., Any] = map
@@ -271,7 +266,8 @@ class MixedSamples:
         """Return the indices of the features with a missing value."""
         return np.flatnonzero(self.seen.min(axis=0) == 0)
 
-    def _row_blocks(self, width: int) -> list[tuple[int, int]]:
+    def row_blocks(self, width: int) -> list[tuple[int, int]]:
+        """Return ranges (start, stop) of rows of which `width` numbers each fit a small buffer."""
         step = max(1, _BLOCK_CELLS // max(width, 1))
         return [(start, min(start + step, len(self))) for start in range(0, len(self), step)]
 

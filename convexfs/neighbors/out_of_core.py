@@ -41,12 +41,9 @@ def distance_rows(
 def _all_bits(X: ColumnSource, map: Callable[..., Any]) -> np.ndarray | None:
     """Return all columns packed as bits; None if not all 0 to 2, or if distances are smaller."""
     n_samples, n_features = X.shape
+    packable = isinstance(X, SlicedColumns) and X.dtype in bitpacked.PACKABLE
     two_bits_each = n_samples * n_features / 4
-    if (
-        X.dtype not in bitpacked.PACKABLE
-        or not isinstance(X, SlicedColumns)
-        or two_bits_each > 8.0 * n_samples**2
-    ):
+    if not packable or two_bits_each > 8.0 * n_samples**2:
         return None
     found = X.gather(_bits, map)
     return None if any(part is None for part in found) else np.hstack(found)

@@ -61,13 +61,9 @@ def distances_to_known(values: np.ndarray, known: MixedSamples, weights: np.ndar
 
 def _from_known(x: np.ndarray, known: MixedSamples) -> np.ndarray:
     """Return the mean difference of each new value from the known values of its feature."""
-    count = np.maximum(known.seen.sum(axis=0), 1.0)
-    return (
-        np.array(
-            [(np.minimum(np.abs(known.x - row), known.cap) * known.seen).sum(axis=0) for row in x]
-        )
-        / count
-    )
+    apart = (np.minimum(np.abs(known.x - row), known.cap) for row in x)
+    sums = np.array([(each * known.seen).sum(axis=0) for each in apart])
+    return sums / np.maximum(known.seen.sum(axis=0), 1.0)
 
 
 def _seen_distances(

@@ -48,11 +48,10 @@ def beside(X: Any, others: Any) -> Any:
         name: np.concatenate([getattr(X, name), getattr(others, name)], axis=-1)
         for name in ("x", "seen", "cap", "centre", "scale")
     }
-    one, both = (
-        np.concatenate([getattr(X.expected, name), getattr(others.expected, name)], axis=-1)
-        for name in ("one", "both")
-    )
-    return replace(X, **joined, expected=Expected(X.expected.groups, one, both))
+    own, theirs = X.expected, others.expected
+    one = np.concatenate([own.one, theirs.one], axis=-1)
+    both = np.concatenate([own.both, theirs.both], axis=-1)
+    return replace(X, **joined, expected=Expected(own.groups, one, both))
 
 
 def spreads(X: Any) -> np.ndarray:

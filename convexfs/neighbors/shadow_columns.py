@@ -48,37 +48,34 @@ class ShadowDraws:
 
 def shadow_margins(
     X: Any,
-    rows: np.ndarray,
+    draws: ShadowDraws,
     neighbors_at: Callable[[np.ndarray], SignedNeighbors],
     metric: str = "manhattan",
     codes: np.ndarray | None = None,
-    map: Callable[..., Any] = map,
 ) -> Margins:
     """Return the columns' margins, averaged over the draws, and the shadows' margins of each draw.
 
     Parameters
     ----------
     X : array (N, J), SparseSamples or MixedSamples
-    rows : int array (B, N)
-        Row of X that stands in row n of the shadows of draw b.
+    draws : ShadowDraws
     neighbors_at : callable
         From distances between all samples to their hits and misses.
     metric : {"manhattan", "sqeuclidean"}
     codes : int array (N,), optional
         Classes, which the rule "class" for missing values needs.
-    map : callable
-        Applied over the draws; a thread pool's ``map`` gives the same numbers.
 
     Returns
     -------
     mean : array (J,)
     shadows : array (B, J)
     """
-    with_classes = (
-        (lambda samples: samples) if codes is None else (lambda one: of_classes(one, codes))
-    )
+
+    def with_classes(samples: Any) -> Any:
+        return samples if codes is None else of_classes(samples, codes)
+
     X = with_classes(as_samples(X))
-    distances = sample_distances(X, metric, map)
+    distances = sample_distances(X, metric, draws.map)
     mixed = isinstance(X, MixedSamples)
     # Permuting the neighbours is cheaper than copying many or sparse columns.
     moves = not mixed and len(X) < X.shape[1]
@@ -99,7 +96,7 @@ def shadow_margins(
         own = margin_vector(X, near, metric) if mixed else near
         return own, np.where(np.abs(margin) <= cancelled, 0.0, margin)
 
-    mean, shadows = _mean_margin(X, _in_order(map, draw, rows), len(rows), metric, map)
+    mean, shadows = _mean_margin(X, _in_order(draw, draws), metric, draws)
     return np.where(np.abs(mean) <= cancelled, 0.0, mean), shadows
 
 
@@ -114,19 +111,17 @@ def _moved(near: SignedNeighbors, order: np.ndarray) -> SignedNeighbors:
     return SignedNeighbors(index, coefficient)
 
 
-def _in_order(map: Callable[..., Any], draw: Callable[..., Any], rows: np.ndarray) -> Iterable[Any]:
-    for start in range(0, len(rows), _HELD):
-        yield from map(draw, rows[start : start + _HELD])
+def _in_order(draw: Callable[..., Any], draws: ShadowDraws) -> Iterable[Any]:
+    for start in range(0, len(draws.rows), _HELD):
+        yield from draws.map(draw, draws.rows[start : start + _HELD])
 
 
-def _mean_margin(
-    X: Any, draws: Iterable[Any], number: int, metric: str, map: Callable[..., Any]
-) -> Margins:
+def _mean_margin(X: Any, drawn: Iterable[Any], metric: str, draws: ShadowDraws) -> Margins:
     """Return the margins of X averaged over draws, from averaged pair weights, and the shadows'."""
     mixed = isinstance(X, MixedSamples)
     total = np.zeros(X.shape[1] if mixed else (len(X), len(X)))
-    shadows = np.empty((number, X.shape[1]))
-    for b, (own, shadow) in enumerate(draws):
+    shadows = np.empty((len(draws.rows), X.shape[1]))
+    for b, (own, shadow) in enumerate(drawn):
         shadows[b] = shadow
         if mixed:
             total += own
@@ -134,11 +129,11 @@ def _mean_margin(
             total += own.coefficient[:, 0]
         else:
             nearest.add_signed(own.index, own.coefficient, total)
-    total /= number
+    total /= len(shadows)
     if mixed:
         return total, shadows
     # Pairs (n, i) and (i, n) have the same difference, so visit each pair once.
-    return margin_vector(X, all_pairs(np.triu(total + total.T, 1)), metric, map), shadows
+    return margin_vector(X, all_pairs(np.triu(total + total.T, 1)), metric, draws.map), shadows
 
 
 def feature_deviations(X: Any) -> np.ndarray:

@@ -90,10 +90,9 @@ def expected_distances(
     -------
     array (M, K)
     """
-    members = [codes == code for code in range(int(codes.max()) + 1)]
-    shares = (
-        softmin(distances, np.broadcast_to(own, distances.shape), sigma, rows) for own in members
-    )
+    members = (codes == code for code in range(int(codes.max()) + 1))
+    allowed = (np.broadcast_to(own, distances.shape) for own in members)
+    shares = (softmin(distances, own, sigma, rows) for own in allowed)
     return np.column_stack([(share * distances).sum(axis=1) for share in shares])
 
 

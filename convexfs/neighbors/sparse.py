@@ -98,11 +98,8 @@ class SparseSamples:
     def row_distances(self, start: int, stop: int, squared: bool) -> np.ndarray:
         """Return Manhattan or squared Euclidean distances of rows [start, stop) from all rows."""
         _, tile, thin = self.split
-        rows, columns, mass = thin.by_rows, thin.by_columns, thin._row_mass(squared)
-        out = kernels.row_overlaps(
-            start, stop, rows.indptr, rows.indices, rows.data,
-            columns.indptr, columns.indices, columns.data, squared,
-        )  # fmt: skip
+        rows, columns, mass = _parts(thin.by_rows), _parts(thin.by_columns), thin._row_mass(squared)
+        out = kernels.row_overlaps(start, stop, *rows, *columns, squared)
         out *= -2.0
         out += mass[start:stop, None]
         out += mass
@@ -118,10 +115,8 @@ class SparseSamples:
         self, start: int, index: np.ndarray, coefficient: np.ndarray, squared: bool
     ) -> np.ndarray:
         """Return, per feature, the sum of coefficient * |x_row - x_neighbour| or of its square."""
-        rows = self.by_rows
-        return kernels.signed_difference_sum(
-            rows.indptr, rows.indices, rows.data, self.shape[1], start, index, coefficient, squared
-        )
+        rows, width = _parts(self.by_rows), self.shape[1]
+        return kernels.signed_difference_sum(*rows, width, start, index, coefficient, squared)
 
     def scores(self, upper: np.ndarray, map: Callable[..., Any] = map) -> np.ndarray:
         """Return the score ``sum_{n<i} upper[n, i] |x_nj - x_ij|`` of every column j."""
@@ -170,9 +165,8 @@ class SparseBlock:
         # The list visits every partner of a nonzero's row, the matrix only those in its column.
         if len(pairs.weight) * X.shape[1] < X.nnz * n / 2:
             scores = np.empty(X.shape[1])
-            kernels.pair_scores(
-                X.indptr, X.indices, X.data, pairs.starts, pairs.others, pairs.weight, mass, scores
-            )
+            listed = pairs.starts, pairs.others, pairs.weight
+            kernels.pair_scores(*_parts(X), *listed, mass, scores)
         else:
             upper = np.zeros((n, n))
             upper[row, pairs.others] = pairs.weight
@@ -181,10 +175,8 @@ class SparseBlock:
 
     def matrix_scores(self, upper: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Return the score ``sum_{n<i} upper[n, i] |x_nj - x_ij|`` of these columns."""
-        X, rows = self.columns, self.columns.tocsr()
-        return kernels.matrix_scores(
-            rows.indptr, rows.indices, rows.data, X.indptr, X.indices, X.data, upper, mass
-        )
+        by_rows, by_columns = _parts(self.columns.tocsr()), _parts(self.columns)
+        return kernels.matrix_scores(*by_rows, *by_columns, upper, mass)
 
 
 @dataclass(frozen=True)
@@ -195,6 +187,10 @@ class TileBlock:
 
     def open(self) -> np.ndarray:
         return self.columns.toarray(order="C")
+
+
+def _parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return matrix.indptr, matrix.indices, matrix.data
 
 
 def _cuts(indptr: np.ndarray, nonzeros: int) -> Iterator[tuple[int, int]]:

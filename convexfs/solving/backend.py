@@ -50,9 +50,8 @@ def tighten(least: float = 1e-9) -> Callable[[float], float]:
 
 def adaptive_tolerance(least: float, **options: int) -> Callable[[float], Options]:
     """Return a function from a gain to options: eps of 0.01 gain, within `least` and 1e-4."""
-    return lambda gain: (
-        same_value("eps_abs", "eps_rel")(min(max(0.01 * gain, least), 1e-4)) | options
-    )
+    accuracy = same_value("eps_abs", "eps_rel")
+    return lambda gain: accuracy(min(max(0.01 * gain, least), 1e-4)) | options
 
 
 @dataclass(frozen=True)

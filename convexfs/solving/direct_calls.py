@@ -100,10 +100,8 @@ def _highs(program: Program, options: dict[str, Any]) -> Callable[[], Any]:
     lp.col_lower_, lp.col_upper_ = low, high
     whole = {*program["booleans"], *program["integers"]}
     if whole:
-        kinds = highspy.HighsVarType
-        lp.integrality_ = [
-            kinds.kInteger if column in whole else kinds.kContinuous for column in range(columns)
-        ]
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[column in whole] for column in range(columns)]
     if program["P"].nnz:
         upper = sparse.csc_matrix(sparse.triu(program["P"]))
         model.hessian_.dim_ = columns

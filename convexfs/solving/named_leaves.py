@@ -96,14 +96,12 @@ def unstated(defaults: list[Any], rows: Sequence[Any], variable: cp.Variable) ->
     Rows are compared as affine inequalities of `variable`; others are taken to state nothing.
     """
     stated = [pair for row in rows for pair in _half_spaces(row, variable)]
-    return [
-        default.label
-        for default in defaults
-        if not all(
-            any(_implies(own, needed) for own in stated)
-            for needed in _half_spaces(default, variable)
-        )
-    ]
+
+    def is_stated(default: Any) -> bool:
+        needed = _half_spaces(default, variable)
+        return all(any(_implies(own, each) for own in stated) for each in needed)
+
+    return [default.label for default in defaults if not is_stated(default)]
 
 
 def _half_spaces(row: Any, variable: cp.Variable) -> list[tuple[np.ndarray, float]]:
@@ -115,9 +113,8 @@ def _half_spaces(row: Any, variable: cp.Variable) -> list[tuple[np.ndarray, floa
     before = variable.value
     variable.save_value(np.zeros(variable.shape))
     slopes: Any = row.expr.grad[variable]
-    slopes = (slopes.toarray() if issparse(slopes) else np.asarray(slopes)).reshape(
-        variable.size, -1, order="F"
-    )
+    dense = slopes.toarray() if issparse(slopes) else np.asarray(slopes)
+    slopes = dense.reshape(variable.size, -1, order="F")
     bounds = -np.ravel(row.expr.value, order="F")
     variable.save_value(before)
     found = []

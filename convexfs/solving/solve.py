@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from convexfs.errors import InputError, SolverUnsuitable, check_number, warn
 from convexfs.records import ERROR, TIMEOUT, ConePoint, Solution, symbols
-from convexfs.solving.backend import check_options
+from convexfs.solving.backend import Backend, check_options
 from convexfs.solving.backends import BACKENDS, choose
 from convexfs.solving.child_process import call_in_child, can_stop
 from convexfs.solving.dcp_rules import why_not_convex
@@ -83,8 +83,7 @@ def solve(
         Let the solver print.
     warm_start : bool
         Start from what the solver has kept of its last solve of this same problem, at other
-        values of its Parameters. Solvers that keep nothing start anew; `convexfs solvers` lists
-        what each one keeps.
+        values of its Parameters; `convexfs solvers` lists what each one keeps, if anything.
 
     Returns
     -------
@@ -111,19 +110,15 @@ def solve(
     options = merged(row.options(tol, time_limit), solver_options or {})
     check_options(row.name, solver_options or {})
     clear(problem)
-    answer: dict[str, Any]
     start = compiled = time.perf_counter()
     try:
         data, chain, inverse = compile_problem(problem, row.name, options)
         compiled = time.perf_counter()
-        _refuse_nan(data)
-        if row.needs_rows and not data[cvxpy_settings.B].size:
-            raise SolverUnsuitable(f"{row.name} takes no problem without constraints")
+        _refuse_data(data, row)
         with AROUND.get()():
             start_from = _earlier(problem, row.name, data, warm_start)
             arguments = (problem, data, start_from, verbose, dict(options))
-            call = partial(timed, chain.solve_via_data, *arguments)
-            direct = DIRECT_CALL.get()
+            call, direct = partial(timed, chain.solve_via_data, *arguments), DIRECT_CALL.get()
             if direct is not None:
                 call = partial(direct, row.name, data, options, time_limit)
             apart = row.aborts or stopped is not None
@@ -131,35 +126,40 @@ def solve(
         answer = _answer(problem, data, chain, inverse, raw)
     except (SolverUnsuitable, KeyboardInterrupt, SystemExit):
         raise
-    except TimeoutError as late:
-        clear(problem)
-        solve_seconds, cpu_seconds = time.perf_counter() - compiled, None
-        answer = {"status": TIMEOUT, "failure": f"{row.name} was {late}, its time limit"}
-    # Solvers raise TypeError, ValueError, SolverError and their own classes. Panics of solvers
-    # written in Rust do not derive from Exception.
     except BaseException as failure:
         clear(problem)
-        log.warning("%s failed: %s", row.name, failure)
         solve_seconds, cpu_seconds = time.perf_counter() - compiled, None
-        answer = {"status": ERROR, "failure": f"{type(failure).__name__}: {failure}"}
+        answer = _failed(row.name, failure)
     return Solution(
-        solver=row.name,
-        solver_version=row.version,
-        compile_seconds=compiled - start,
-        solve_seconds=solve_seconds,
-        solve_cpu_seconds=cpu_seconds,
-        tol=tol,
-        **answer,
-    )
+        solver=row.name, solver_version=row.version, compile_seconds=compiled - start,
+        solve_seconds=solve_seconds, solve_cpu_seconds=cpu_seconds, tol=tol, **answer,
+    )  # fmt: skip
 
 
-def _refuse_nan(data: Mapping[str, Any]) -> None:
-    """Raise ValueError if the compiled data contain NaN, on which solvers may abort or hang."""
+def _failed(solver: str, failure: BaseException) -> dict[str, Any]:
+    """Return status and failure of a Solution for an exception that ended a solve.
+
+    Solvers raise TypeError, ValueError, SolverError and their own classes. Panics of solvers
+    written in Rust do not derive from Exception.
+    """
+    if isinstance(failure, TimeoutError):
+        return {"status": TIMEOUT, "failure": f"{solver} was {failure}, its time limit"}
+    log.warning("%s failed: %s", solver, failure)
+    return {"status": ERROR, "failure": f"{type(failure).__name__}: {failure}"}
+
+
+def _refuse_data(data: Mapping[str, Any], row: Backend) -> None:
+    """Raise if the solver takes no problem without rows, or if the compiled data contain NaN.
+
+    On NaN solvers may abort or hang.
+    """
     for part in data.values():
         numbers = part.data if issparse(part) else part
         floats = isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f"
         if floats and np.isnan(numbers).any():
             raise ValueError("the problem has NaN among its numbers; check its data")
+    if row.needs_rows and not data[cvxpy_settings.B].size:
+        raise SolverUnsuitable(f"{row.name} takes no problem without constraints")
 
 
 def _earlier(problem: cp.Problem, solver: str, data: Mapping[str, Any], warm_start: bool) -> bool:

@@ -21,12 +21,11 @@ from sklearn.svm import SVC
 from convexfs import LLFS, Logo, Relief, load
 from convexfs.methods.base.formulation import Solving
 from convexfs.methods.llfs.hyperspheres import sphere_and_score
-from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import local_values
 from convexfs.methods.llfs.problem import llfs_tangent_step
 from convexfs.methods.llfs.relaxation import relaxed_path
-from convexfs.methods.llfs.rounding import best_rounding
+from convexfs.methods.llfs.rounding import best_rounding, best_subset
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
 

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from convexfs import IRelief, Logo, Relief
 from convexfs.errors import InputError
 from convexfs.inference import shadow_test
+from convexfs.methods.relief.numbers import margin_at_labels
 from convexfs.neighbors.hits_misses import sample_distances
 from convexfs.neighbors.sample_weight import counted_neighbors
 from tests.typed import known
@@ -158,8 +159,8 @@ def test_weights_go_with_holes_and_into_the_permutation_test():
     for rule in ("hybrid", "class"):
         model = Relief(n_neighbors=3, missing=rule).fit(holed, Y, sample_weight=ROWS)
         there = ROWS > 0
-        statistic = model._statistic_at_labels(model._samples().X, 0, ROWS[there])
-        assert statistic is not None
+        weights = model._weights_of(int(there.sum()), ROWS[there])
+        statistic = margin_at_labels(model._samples().X, model, 0, weights)
         np.testing.assert_allclose(statistic(Y[there]), model.margin_, rtol=1e-12)
         weighed = shadow_test(
             model, holed, Y, n_permutations=39, random_state=0, sample_weight=ROWS

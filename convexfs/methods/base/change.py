@@ -67,7 +67,7 @@ def added(default: Constraints, constraints: Constraints) -> Constraints:
     """Return a function that lists the default constraints followed by the user's own."""
 
     def feasible(f: Any, max_features: Any) -> list[Any]:
-        return [*default(f, max_features), *_listed(constraints(f, _plain(max_features)))]
+        return [*default(f, max_features), *_listed(constraints(f, plain(max_features)))]
 
     feasible.__name__ = called(constraints)
     return feasible
@@ -81,7 +81,7 @@ def replacing(default: Constraints, feasible: Constraints) -> Constraints:
     def replaced(f: Any, max_features: Any) -> Any:
         from convexfs.solving.named_leaves import unstated
 
-        rows = feasible(f, _plain(max_features))
+        rows = feasible(f, plain(max_features))
         if not warned and isinstance(rows, list | tuple):
             warned.append(True)
             dropped = unstated(default(f, max_features), rows, f)
@@ -105,6 +105,6 @@ def _listed(rows: Any) -> list[Any]:
     )
 
 
-def _plain(max_features: Any) -> int:
+def plain(max_features: Any) -> int:
     """Return max_features as an integer, also from a Parameter."""
     return int(getattr(max_features, "value", max_features))

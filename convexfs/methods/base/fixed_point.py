@@ -7,7 +7,7 @@ With T the convex step whose neighbours are taken at w, the loop is
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -63,10 +63,8 @@ class FixedPointCertificate(Certificate):
 
     @property
     def _found(self) -> str:
-        return (
-            f"residual {self.residual:.0e}, "
-            f"{self.n_violated} of {self.n_features} features violated"
-        )
+        violated = f"{self.n_violated} of {self.n_features} features violated"
+        return f"residual {self.residual:.0e}, {violated}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as a dict; its ``basis`` also describes the fixed point."""
@@ -176,16 +174,10 @@ def start_rows(ends: Sequence[End], best: int, tol: float) -> list[dict[str, Any
     rows = []
     for end in ends:
         difference = apart(end.weights, ends[best].weights)
-        elsewhere = end.certified and difference > _APART * tol
-        rows.append(
-            {
-                "start": end.start,
-                "objective": end.objective,
-                "certified": end.certified,
-                "difference": difference,
-                "elsewhere": elsewhere,
-            }
-        )
+        rows.append({
+            "start": end.start, "objective": end.objective, "certified": end.certified,
+            "difference": difference, "elsewhere": end.certified and difference > _APART * tol,
+        })  # fmt: skip
     return rows
 
 
@@ -246,29 +238,16 @@ _SAME = 0.02
 _PROGRESS = 0.9
 
 
-class StepAnswer(Protocol):
-    """Protocol of the solution of a convex step: weights, objective value and duality gap."""
-
-    @property
-    def w(self) -> np.ndarray: ...
-    @property
-    def value(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-
-
-Answer = TypeVar("Answer", bound=StepAnswer)
-
-
 @dataclass(frozen=True)
-class LoopEnd(Generic[Answer]):
+class LoopEnd:
     """End of the fixed-point loop: the last step, the weights it started from, and why it ended.
 
-    ``period`` is that of the cycle the loop ended in, 0 if it did not; ``stalled``
-    says that it was ended because it came no nearer.
+    ``answer`` is the solution of that step: its ``w``, ``value`` and ``gap``. ``period`` is that
+    of the cycle the loop ended in, 0 if it did not; ``stalled`` says that it was ended because it
+    came no nearer.
     """
 
-    answer: Answer
+    answer: Any
     before: np.ndarray
     residual: float
     converged: bool
@@ -295,17 +274,15 @@ class History:
         """Return whether the time limit is exceeded."""
         return time.perf_counter() > self.until
 
-    def record(self, answer: StepAnswer, residual: float) -> None:
+    def record(self, answer: Any, residual: float) -> None:
+        """Add a row for the solution of a step: its weights `w`, `value` and `gap`."""
         before = self.rows[-1]["residual"] if self.rows else np.nan
         q = residual / before if 0 < before < np.inf else np.nan
         row = {
-            "objective": answer.value,
-            "gap": answer.gap,
-            "residual": residual,
-            "support": int(np.count_nonzero(answer.w)),
-            "contraction": q,
+            "objective": answer.value, "gap": answer.gap, "residual": residual,
+            "support": int(np.count_nonzero(answer.w)), "contraction": q,
             "error_bound": q / (1.0 - q) * residual if q < 1.0 else np.nan,
-        }
+        }  # fmt: skip
         self.rows.append(row)
         if self.watch is not None:
             self.watch(
@@ -315,7 +292,7 @@ class History:
 
 
 def iterate(
-    step: Callable[[np.ndarray], Answer],
+    step: Callable[[np.ndarray], Any],
     start: np.ndarray,
     history: History,
     *,
@@ -323,7 +300,7 @@ def iterate(
     max_iter: int,
     damping: float,
     patience: int | None = None,
-) -> LoopEnd[Answer]:
+) -> LoopEnd:
     """Repeat damped steps until weights change by at most `tol`, cycle or stall, or a limit is met.
 
     At least one step is taken. A loop that goes round in a circle is ended, and

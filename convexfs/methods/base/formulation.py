@@ -152,9 +152,8 @@ class Formulation:
         function = getattr(_file(self.home, "numbers"), _as_identifier(self.name))
         # Arguments with a default, such as beta, may be None in the settings of a fit: use their
         # default.
-        own = {
-            at.name for at in signature(function).parameters.values() if at.default is not at.empty
-        }
+        arguments = signature(function).parameters.values()
+        own = {at.name for at in arguments if at.default is not at.empty}
         usual = taken_by(function, self.settings())
         return partial(function, **{name: usual[name] for name in usual.keys() - own})
 
@@ -253,9 +252,8 @@ class Method:
 
     def estimator(self, name: str) -> type[Any]:
         """Return the estimator class of a name on the command line."""
-        return getattr(
-            _file(self.home, self.estimators[name].partition(":")[0]), self.class_name(name)
-        )
+        file = self.estimators[name].partition(":")[0]
+        return getattr(_file(self.home, file), self.class_name(name))
 
     def class_name(self, name: str) -> str:
         """Return the name of the estimator class of a name on the command line."""
@@ -319,13 +317,7 @@ def own(*_: Any, **__: Any) -> Any:
     raise NotImplementedError("a custom problem has no fit")
 
 
-OWN = _Own(
-    name="own",
-    equation="min or max, as the problem file says",
-    reference="",
-    symbol="",
-    cones=frozenset(),
-)
+OWN = _Own("own", "min or max, as the problem file says", "", symbol="", cones=frozenset())
 
 
 def check_solver(formulation: Formulation, solving: Solving) -> None:

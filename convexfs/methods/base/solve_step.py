@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
+from convexfs import records
 from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, did_you_mean, warn
 from convexfs.methods.base.change import PROBLEM, called, is_change, printed_problem
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Formulation, Solving, runs_natively
@@ -40,10 +41,9 @@ def solve_step(
 
     start = time.perf_counter()
     problem = stated(formulation, {**values, **hyper}, solving.build)
-    built = time.perf_counter() - start
-    solution = solve(
-        problem, solving.solver, solving.tol, solving.time_limit, solving.options, solving.verbose
-    )
+    built, limit = time.perf_counter() - start, solving.time_limit
+    told = (solving.solver, solving.tol, limit, solving.options, solving.verbose)
+    solution = solve(problem, *told)
     verifier = VERIFIER.get()
     certificate = (verifier or certify)(problem, solution)
     if solution.primal and certificate.ok is False:
@@ -59,6 +59,18 @@ def solve_step(
     if verifier is None and solving.build is not None and solution.status in UNSOLVED:
         solution = replace(solution, failure=solution.failure or explained(problem))
     return replace(solution, build_seconds=built), certificate
+
+
+def native_solution(
+    start: float, primal: Mapping[str, Any], objective: float, *, solved: bool = True, **more: Any
+) -> Solution:
+    """Return the solution of a native solver that began at `start`, by ``time.perf_counter``.
+
+    `more` are further fields of :class:`convexfs.records.Solution`.
+    """
+    status, seconds = records.OPTIMAL if solved else records.INACCURATE, time.perf_counter() - start
+    known = {"primal": primal, "objective": objective, "iterations": 0, **more}
+    return Solution(status, records.NATIVE, solve_seconds=seconds, **known)
 
 
 def explained(problem: Any) -> str:
@@ -181,10 +193,9 @@ def require_answer(
     """
     if symbol in solution.primal:
         return solution.primal[symbol]
-    if solution.status in (INFEASIBLE, UNBOUNDED):
-        why = f" ({solution.failure})" if solution.failure else ""
-        raise InputError(no_optimum(solution.status, solving.build, at) + why)
     reason = f" ({solution.failure})" if solution.failure else ""
+    if solution.status in (INFEASIBLE, UNBOUNDED):
+        raise InputError(no_optimum(solution.status, solving.build, at) + reason)
     raise ConvexfsError(
         f"{solution.solver} ended with status {solution.status!r}{reason}: "
         "try another solver, a looser solver_tol or other solver_options"

@@ -133,10 +133,8 @@ class IRelief(Settings, ClassSelector):
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
         at = getattr(self, "iterate_", getattr(self, "weights_", None))
-        return {
-            "at": at,
-            "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
-        }
+        weights = self._weights_of(len(codes), getattr(self, "_sample_weight", None))
+        return {"at": at, "weights": weights}
 
     def _evidence(self) -> np.ndarray:
         # Weights have norm 1, which all features share, so test margins instead. Features that were

@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, check_number, warn
-from convexfs.methods.base.fixed_point import (
-    LONGEST_CYCLE,
-    FixedPointCertificate,
-    another_point,
-    best_of_starts,
-    checked_start,
-    period_of,
-    relief_weights,
-    starting_points,
-)
+from convexfs.methods.base import fixed_point
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step, parameters
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.irelief import METHOD, numbers
@@ -24,7 +15,7 @@ from convexfs.methods.relief.fit import margin_of
 from convexfs.neighbors.missing_values import of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.neighbors.samples import some_features
-from convexfs.records import Certificate, Solution
+from convexfs.records import Solution
 
 #: The loop is cycling if the newest iterate is this near to an earlier one, relative to the last
 #: move.
@@ -60,7 +51,7 @@ class IReliefResult:
     weights: np.ndarray
     margin: np.ndarray
     solution: Solution
-    certificate: FixedPointCertificate
+    certificate: fixed_point.FixedPointCertificate
     converged: bool
     residual: float
     period: int
@@ -119,27 +110,23 @@ def irelief(
         How much samples count.
     """
     settings = settings or Settings()
-    formulation = METHOD.formulation("irelief", solving)
+    METHOD.formulation("irelief", solving)  # raises if the solver is unsuitable
     _check(settings, X.shape[1])
-    start = checked_start(settings.start, settings.n_starts, X.shape[1])
+    start = fixed_point.checked_start(settings.start, settings.n_starts, X.shape[1])
     X = of_classes(X, codes)
 
-    def step(margin: np.ndarray) -> tuple[np.ndarray, Solution, Certificate]:
-        solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
-        return require_answer(solution, formulation.symbol, solving), solution, certificate
-
     def iterated(columns: Any, begin: np.ndarray) -> IReliefResult:
-        return _fixed_point(columns, codes, begin, settings, step, map, watch, weights)
+        return _fixed_point(columns, codes, begin, settings, solving, map, watch, weights)
 
     def relief() -> np.ndarray:
-        return relief_weights(margin_of(X, codes))
+        return fixed_point.relief_weights(margin_of(X, codes))
 
     def fit(given: np.ndarray | None) -> IReliefResult:
         begin = np.ones(X.shape[1]) if given is None else given
         return _back_selected(X, begin, settings.keep, iterated)
 
-    points = starting_points(start, settings.n_starts, relief, X.shape[1], seed)
-    result = best_of_starts(points, fit, _objective, settings.tol)
+    points = fixed_point.starting_points(start, settings.n_starts, relief, X.shape[1], seed)
+    result = fixed_point.best_of_starts(points, fit, _objective, settings.tol)
     _explain(result)
     return result
 
@@ -176,23 +163,25 @@ def _fixed_point(
     codes: np.ndarray,
     begin: np.ndarray,
     settings: Settings,
-    step: Callable[[np.ndarray], tuple[np.ndarray, Solution, Certificate]],
+    solving: Solving,
     map: Callable[..., Any],
     watch: Callable[[str], Any] | None,
     counted: SampleWeights | None,
 ) -> IReliefResult:
     """Iterate damped steps until a fixed point, a cycle or `max_iter` steps."""
+    formulation = METHOD.formulation("irelief")
     w, past, n_iter, before = begin / np.linalg.norm(begin), [], 0, None
     while True:
         n_iter += 1
         margin = numbers.soft_margin(X, codes, w, settings.sigma, map, counted)
-        target, solution, certificate = step(margin)
+        solution, certificate = solve_step(formulation, {"z": margin}, {"lam": 0.0}, solving)
+        target = require_answer(solution, formulation.symbol, solving)
         before = solution = solution.after(before)
         residual = float(np.linalg.norm(target - w))
         if watch is not None:
             watch(f"iteration {n_iter} over {X.shape[1]} features: change {residual:.1e}")
-        past = [*past[1 - LONGEST_CYCLE :], w]
-        period = period_of(past, _SAME)
+        past = [*past[1 - fixed_point.LONGEST_CYCLE :], w]
+        period = fixed_point.period_of(past, _SAME)
         fixed = residual < settings.tol
         if fixed or period or n_iter == settings.max_iter:
             break
@@ -200,7 +189,7 @@ def _fixed_point(
         # point.
         damping = settings.damping if target.any() else 0.0
         w = damping * w + (1.0 - damping) * target
-    proof = FixedPointCertificate(
+    proof = fixed_point.FixedPointCertificate(
         **vars(certificate), residual=0.0 if fixed else residual, residual_tol=settings.tol,
         n_violated=0, n_features=X.shape[1],
     )  # fmt: skip
@@ -222,10 +211,8 @@ def step(
 ) -> Step:
     """Return the convex problem (Step) with neighbours at the weights `at`, by default equal."""
     _check(settings, X.shape[1])
-    start = np.full(X.shape[1], X.shape[1] ** -0.5) if at is None else at
-    margin = numbers.soft_margin(
-        of_classes(X, codes), codes, start, settings.sigma, counted=weights
-    )
+    X, start = of_classes(X, codes), np.full(X.shape[1], X.shape[1] ** -0.5) if at is None else at
+    margin = numbers.soft_margin(X, codes, start, settings.sigma, counted=weights)
     return Step(METHOD.formulation("irelief"), {"z": margin}, {"lam": 0.0}, start)
 
 
@@ -255,5 +242,5 @@ def _explain(result: IReliefResult) -> None:
             f"the iteration {how} after {result.n_iter} iterations (last change "
             f"{result.residual:.2g}): use a larger sigma, damping or max_iter"
         )
-    if elsewhere := another_point(result.starts):
+    if elsewhere := fixed_point.another_point(result.starts):
         warn(elsewhere)

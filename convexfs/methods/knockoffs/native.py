@@ -14,7 +14,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky
 from scipy.linalg.lapack import dpotri  # type: ignore[attr-defined]
 
-from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
+from convexfs.methods.base.solve_step import native_solution
+from convexfs.records import Solution
 
 Numbers = Mapping[str, Any]
 #: A function of s, inverse and log-determinant of A, that returns value, gradient and Hessian.
@@ -40,14 +41,8 @@ def knockoffs_equi(Sigma: np.ndarray) -> Solution:
     """Solve the equicorrelated problem: all ``s_j = min(1, 2 lambda_min(Sigma))``."""
     start = time.perf_counter()
     level = _largest_equal(Sigma)
-    return Solution(
-        status=OPTIMAL,
-        solver=NATIVE,
-        primal={"s": np.full(len(Sigma), level), "t": np.array(level)},
-        objective=len(Sigma) * level,
-        solve_seconds=time.perf_counter() - start,
-        iterations=0,
-    )
+    primal = {"s": np.full(len(Sigma), level), "t": np.array(level)}
+    return native_solution(start, primal, len(Sigma) * level)
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
@@ -117,13 +112,13 @@ def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
     begun = time.perf_counter()
     Sigma = np.asarray(Sigma, dtype=np.float64)
     s = np.full(len(Sigma), _equal_inside(Sigma))
-    status, steps = INACCURATE, 0
+    solved, steps = False, 0
     value, slope, curvature = _at(Sigma, s, barrier)
     while steps < _MOST_STEPS:
         step = -cho_solve(cho_factor(curvature), slope)
         promised = -float(slope @ step)
         if promised <= _TOL * (1.0 + abs(value)):
-            status = OPTIMAL
+            solved = True
             break
         length = 1.0
         for _ in range(_MOST_HALVINGS):
@@ -135,14 +130,7 @@ def _newton(Sigma: np.ndarray, barrier: _Barrier, sign: float) -> Solution:
             break
         s, steps = s + length * step, steps + 1
         value, slope, curvature = tried
-    return Solution(
-        status=status,
-        solver=NATIVE,
-        primal={"s": s},
-        objective=sign * value,
-        solve_seconds=time.perf_counter() - begun,
-        iterations=steps,
-    )
+    return native_solution(begun, {"s": s}, sign * value, solved=solved, iterations=steps)
 
 
 def _at(

@@ -19,9 +19,8 @@ def knockoffs_me(Sigma: np.ndarray) -> cp.Problem:
     Janson 2022). The logarithms keep s inside the cone.
     """
     s = cp.Variable(len(Sigma), name="s")
-    return cp.Problem(
-        cp.Maximize(cp.sum(cp.log(s)) + cp.log_det(2 * cp.Constant(Sigma) - cp.diag(s)))
-    )
+    rest = 2 * cp.Constant(Sigma) - cp.diag(s)
+    return cp.Problem(cp.Maximize(cp.sum(cp.log(s)) + cp.log_det(rest)))
 
 
 def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
@@ -33,9 +32,8 @@ def knockoffs_mvr(Sigma: np.ndarray) -> cp.Problem:
     the variance that the others leave unexplained (Spector & Janson 2022).
     """
     s = cp.Variable(len(Sigma), name="s")
-    return cp.Problem(
-        cp.Minimize(cp.sum(cp.inv_pos(s)) + cp.tr_inv(2 * cp.Constant(Sigma) - cp.diag(s)))
-    )
+    rest = 2 * cp.Constant(Sigma) - cp.diag(s)
+    return cp.Problem(cp.Minimize(cp.sum(cp.inv_pos(s)) + cp.tr_inv(rest)))
 
 
 def knockoffs_sdp(Sigma: np.ndarray) -> cp.Problem:

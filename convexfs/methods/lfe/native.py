@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.records import NATIVE, OPTIMAL, Solution
+from convexfs.methods.base.solve_step import native_solution
+from convexfs.records import Solution
 
 #: An eigenvalue minus lam up to this fraction of the largest eigenvalue counts as 0.
 _ROUNDING = 1e-14
@@ -37,15 +38,9 @@ def lfe_trace(Sigma: np.ndarray, lam: float = 0.0) -> Solution:
     lifted, rising = eigenvalues - lam, _rising(eigenvalues, lam)
     power = float(np.linalg.norm(rising))
     beta = rising / power if power > 0 else rising
-    return Solution(
-        status=OPTIMAL,
-        solver=NATIVE,
-        primal={"W": _composed(vectors, beta)},
-        dual={"norm": np.array([power]), "psd": _composed(vectors, np.maximum(-lifted, 0.0))},
-        objective=float(beta @ lifted),
-        solve_seconds=time.perf_counter() - start,
-        iterations=0,
-    )
+    dual = {"norm": np.array([power]), "psd": _composed(vectors, np.maximum(-lifted, 0.0))}
+    W = _composed(vectors, beta)
+    return native_solution(start, {"W": W}, float(beta @ lifted), dual=dual)
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

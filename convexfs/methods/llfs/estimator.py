@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,19 +16,18 @@ from convexfs.data.validation import check_finite
 from convexfs.errors import InputError, check_choice, check_flag, check_number
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.selector import WeightSelector
-from convexfs.estimators.validation import Accepts, refuse_unknown
+from convexfs.estimators.validation import Accepts
 from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.llfs.fit import PointWork, last_pass, llfs, point_work, warn_contradictions
 from convexfs.methods.llfs.from_run import stored_model
 from convexfs.methods.llfs.hyperspheres import Hyperspheres
 from convexfs.methods.llfs.numbers import checked_max_features
-from convexfs.methods.llfs.settings import PointSettings, Settings
-from convexfs.methods.llfs.stage_problems import Trace, point_problem, trace
+from convexfs.methods.llfs.settings import Settings
 from convexfs.methods.llfs.tasks import changes_of, kept_map, points_map, progress, pruned
-from convexfs.records import UNDECIDED, Certificate
+from convexfs.records import Certificate
 
-#: Verdicts, worst first.
-_RANK = {False: 0, None: 1, True: 2}
+if TYPE_CHECKING:
+    from convexfs.methods.llfs.stage_problems import Trace
 
 
 @parameters
@@ -108,8 +106,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         Above 0 a terminal shows a progress bar, on stderr, and progress is logged (logger
         ``convexfs.methods.llfs.tasks``, level INFO). The first fit of an installation
         compiles kernels, which takes up to a minute.
-    solver, solver_tol, solver_options, time_limit
-    n_features_to_select, n_jobs, random_state, verbose
+    solver_tol, solver_options, n_features_to_select, random_state
         As for every selector: :class:`convexfs.estimators.selector.WeightSelector`.
 
     Attributes
@@ -144,23 +141,13 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     are no optimisation. A count of `betas` leaves 0 out, as printed. ``sigma_init`` has no
     meaning there.
 
-    The paper calls its problem quasi-convex (Sec. III-A). It is not: U1 is concave, and
-    :mod:`convexfs.methods.llfs.problem` has four samples with two separate local minima.
-    Its bounds of the risk are in :mod:`convexfs.methods.llfs.theory` (Sec. III-D).
+    The paper calls its problem quasi-convex; :mod:`convexfs.methods.llfs.problem` shows that it is
+    not. Its bounds of the risk are in :mod:`convexfs.methods.llfs.theory` (Sec. III-D).
 
-    How it compares: 100 training rows, 100 noise features added, 10 splits, the paper's
-    alpha (which it chose by test errors), all else at defaults; mean error in %, standard
-    deviations about 1 (breast) and 3 (sonar). Measured by ``scripts/benchmarks/bench_llfs.py``.
-
-    ====================  ======  =====
-    method                breast  sonar
-    ====================  ======  =====
-    LLFS, alpha 17 and 5     5.1   20.1
-    random forest            6.2   22.9
-    l1-logistic              4.5   31.4
-    RELIEF to 20, SVM        4.5   21.1
-    Logo, SVM                5.7   22.9
-    ====================  ======  =====
+    With 100 noise features and 100 training rows of breast and sonar its mean error over 10 splits
+    was 5.1 and 20.1 %, at the paper's alpha (chosen by test errors); that of a random forest 6.2
+    and 22.9 %, of l1-logistic 4.5 and 31.4 %, of RELIEF to 20 with an SVM 4.5 and 21.1 %, of Logo
+    with an SVM 5.7 and 22.9 % (``scripts/benchmarks/bench_llfs.py``).
 
     References
     ----------
@@ -192,17 +179,6 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     betas_: np.ndarray = learned()
     points_: np.ndarray = learned()
 
-    def fit(
-        self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
-    ) -> Self:
-        """Select features for the neighbourhood of every sample of `X`.
-
-        `groups` and `blocks` are those of :meth:`convexfs.estimators.selector.WeightSelector.fit`.
-        """
-        refuse_unknown(self, unknown)
-        self._groups, self._blocks = groups, blocks
-        return self._fitted(X, y)
-
     @classmethod
     def from_run(
         cls, run_dir: str | Path, data: Any = None, solver: str | None = None, **hyper: Any
@@ -224,8 +200,8 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             such as `vote`, are those of the model. Give the problem file of a run that has one
             as `formulation`: it is code, and a folder does not choose what is run.
         """
-        stored = stored_model(cls, run_dir, data, solver, hyper)
-        return cls(**stored.parameters)._fitted(stored.X, stored.y, stored.points)
+        parameters, X, y, points = stored_model(cls, run_dir, data, solver, hyper)
+        return cls(**parameters)._fitted(X, y, points)
 
     @with_callbacks
     def _fitted(self, X: Any, y: Any, stored: Callable[..., Any] | None = None) -> Self:
@@ -236,8 +212,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         check_choice("support", self.support, ("frequent", "union"))
         check_flag("neighbor_vote", self.neighbor_vote)
         columns = pruned(X, codes, self.prune_to)
-        considered = X[:, columns]
-        jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        considered, jobs = X[:, columns], effective_n_jobs(self.n_jobs or 1)
         with (
             reported_fit(self, X, codes, len(X)) as report,
             progress(self.verbose > 0, report) as watch,
@@ -246,18 +221,13 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
                 computed = points_map(jobs, watch)
             else:
                 computed = kept_map(self, considered, codes, jobs, watch)
+            feasible = changes_of(self.formulation).get("feasible")
             result = llfs(
-                considered,
-                codes,
-                self,
-                self._solving(),
-                feasible=changes_of(self.formulation).get("feasible"),
-                seed=self._seed(),
+                considered, codes, self, self._solving(), feasible=feasible, seed=self._seed(),
                 map=stored or computed,
-            )
-        self.local_support_ = np.zeros(X.shape, dtype=bool)
+            )  # fmt: skip
+        self.local_support_, self.pruned_ = np.zeros(X.shape, bool), np.ones(X.shape[1], bool)
         self.local_support_[:, columns] = result.support
-        self.pruned_ = np.ones(X.shape[1], dtype=bool)
         self.pruned_[columns[result.considered]] = False
         self.weights_ = self.local_support_.mean(axis=0)
         self.radii_ = np.array([point.radius for point in result.points])
@@ -305,19 +275,14 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
         names = getattr(self, "feature_names_in_", None)
         check_finite(row[None], "x", names)
         check_largest(row[None], "x", names)
-        spheres = self._spheres
-        voters = []
+        spheres, voters = self._spheres, []
         for i in spheres.voters(row):
             features = np.flatnonzero(self.local_support_[i])
-            voters.append(
-                {
-                    "sample": int(i),
-                    "class": self.classes_[spheres.codes[i]],
-                    "features": features,
-                    "distance": float(np.linalg.norm(row[features] - spheres.X[i, features])),
-                    "radius": float(self.radii_[i]),
-                }
-            )
+            voters.append({
+                "sample": int(i), "class": self.classes_[spheres.codes[i]], "features": features,
+                "distance": float(np.linalg.norm(row[features] - spheres.X[i, features])),
+                "radius": float(self.radii_[i]),
+            })  # fmt: skip
         return sorted(voters, key=lambda voter: voter["distance"])
 
     def plot(self) -> Any:
@@ -358,6 +323,7 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             Samples, before a fit; by default those of the fit.
         """
         from convexfs.inspection import StatedProblem
+        from convexfs.methods.llfs.stage_problems import point_problem
 
         work = self._work_on(X, y)
         check_number("i, a sample,", i, 0, len(work.X) - 1, whole=True)
@@ -387,38 +353,23 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
 
         Steps of (7) that are proven show local optima, of linear programs the optimum.
         """
-        from convexfs.certification.certify import certify
+        from convexfs.methods.llfs.stage_problems import certify_points
 
         check_is_fitted(self)
-        if self.form in ("exact", "ratio"):
-            raise InputError(
-                f"the points of form={self.form!r} end with no convex step that could be certified "
-                "anew: certify the problems of single samples, model.problem(i)"
-            )
-        proofs = [certify(self.problem(i), **options) for i in range(len(self.betas_))]
-        worst = min(range(len(proofs)), key=lambda i: (_RANK[proofs[i].ok], -proofs[i].worst))
-        proof = replace(proofs[worst], basis=self.certificate_.basis)
-        if not proof.ok:
-            return replace(proof, reason=f"sample {worst + 1}: {proof.reason}")
-        if self._work.settings.linear:
-            return proof
-        reason = "local: the last step of every sample is proven, but (7) is not convex"
-        return replace(proof, dual_residual=proof.gap, gap=None, verdict=UNDECIDED, reason=reason)
+        return certify_points(self, options)
 
-    def trace(self, i: int, beta: float | None = None) -> Trace:
+    def trace(self, i: int, beta: float | None = None) -> "Trace":
         """Return all subproblems on the way to the local optimum of sample i at `beta`.
 
         Each has its problem, iterate, answer and objective; printed, the trace is a table,
         and :func:`convexfs.methods.llfs.pictures.trace_picture` draws it.
         """
-        values, settings = self._point(i)
-        return trace(values, settings, float(self.betas_[i]) if beta is None else beta)
+        from convexfs.methods.llfs.stage_problems import trace
 
-    def _point(self, i: int) -> tuple[dict[str, Any], PointSettings]:
-        """Return the data of a sample's problem, and its solver settings."""
         check_is_fitted(self)
         check_number("i, a sample,", i, 0, len(self.betas_) - 1, whole=True)
-        return self._work.values(i), self._work.settings
+        beta = float(self.betas_[i]) if beta is None else beta
+        return trace(self._work.values(i), self._work.settings, beta)
 
     @property
     def _sparse(self) -> bool:
@@ -430,14 +381,13 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
             return super()._get_support_mask()
         if self.n_features_to_select is None and self.support == "union":
             return self.weights_ > 0
-        asked = self.n_features_to_select is not None
-        wanted = self._number() if asked else self._budget(int((~self.pruned_).sum()))
+        n_left = int((~self.pruned_).sum())
+        wanted = checked_max_features(self.max_features, self.n_features_in_, n_left)
+        if self.n_features_to_select is not None:
+            wanted = self._number()
         mask = np.zeros(len(self.weights_), dtype=bool)
         mask[np.argsort(-self.weights_, kind="stable")[:wanted]] = True
         return mask & (self.weights_ > 0)
-
-    def _budget(self, n_considered: int) -> int:
-        return checked_max_features(self.max_features, self.n_features_in_, n_considered)
 
     def _seed(self) -> int:
         """Return an integer ``random_state`` as it is, 0 for None with ``run_dir``, else a draw.

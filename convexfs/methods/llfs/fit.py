@@ -1,7 +1,6 @@
 """Fit LLFS: every representative point selects its own features, one task per point."""
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.data.column_ranges import constant_columns, varying_columns
-from convexfs.errors import ConvexfsError, ConvexfsWarning, InputError, check_choice, warn
+from convexfs.errors import ConvexfsError, InputError, check_choice, warn
 from convexfs.methods.base.change import called, is_change
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, taken_by
 from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT
@@ -117,8 +116,7 @@ def llfs(
         Applied over the points, which do not depend on each other.
     """
     work = last_pass(point_work(X, codes, settings or Settings(), solving, feasible, seed), map)
-    points = sorted(map(work, range(len(X))), key=_place)
-    support = _supports(points, X.shape)
+    points, support = _all_points(work, map)
     support[:, constant_columns(X)] = False
     return summarise(points, support, work)
 
@@ -132,20 +130,19 @@ def last_pass(work: "PointWork", map: Callable[..., Any] = map) -> "PointWork":
     asked, supports = work.settings, None
     for number in range(1, asked.passes):
         before = replace(work, settings=replace(asked, n_passes=number), supports=supports)
-        points = sorted(map(before, range(len(work.X))), key=_place)
-        supports = _supports(points, (len(work.X), work.n_features))[:, work.columns]
+        supports = _all_points(before, map)[1][:, work.columns]
     return replace(work, supports=supports)
 
 
-def _place(result: "PointResult") -> int:
-    return result.point
-
-
-def _supports(points: Sequence["PointResult"], shape: tuple[int, int]) -> np.ndarray:
-    support = np.zeros(shape, dtype=bool)
+def _all_points(
+    work: "PointWork", map: Callable[..., Any]
+) -> tuple[list["PointResult"], np.ndarray]:
+    """Return the results of all points in order, and a mask of the features that each selects."""
+    points = sorted(map(work, range(len(work.X))), key=lambda result: result.point)
+    support = np.zeros((len(work.X), work.n_features), dtype=bool)
     for row, point in enumerate(points):
         support[row, point.features] = True
-    return support
+    return points, support
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +200,12 @@ def point_work(
     # A changed problem may refer to features by position.
     changed = solving.build is not None or feasible is not None
     columns = np.arange(X.shape[1]) if changed else varying_columns(X)
-    asked = point_settings(settings, solving, X.shape[1], len(columns), feasible, seed)
+    check_choice("form", settings.form, (*FORMS, FORMER_FORM))
+    chosen = taken_by(Settings, settings) | {
+        "max_features": checked_max_features(settings.max_features, X.shape[1], len(columns)),
+        "betas": beta_values(settings.betas, from_zero=settings.form != LFS),
+    }
+    asked = PointSettings(**chosen, solving=solving, feasible=feasible, seed=seed)
     if feasible is not None:
         # Check here, once: an error would be the same at every point.
         check_constraints(feasible, X.shape[1], asked.max_features)
@@ -235,23 +237,6 @@ def _parts_of_change(
             "other constraints only: use form='compactness'"
         )
     return solving, change_constraints(change)
-
-
-def point_settings(
-    settings: Settings,
-    solving: Solving,
-    n_features: int,
-    n_varying: int,
-    feasible: Callable[..., Any] | None = None,
-    seed: Any = 0,
-) -> PointSettings:
-    """Check the settings of a fit, and return the settings for its points."""
-    check_choice("form", settings.form, (*FORMS, FORMER_FORM))
-    chosen = taken_by(Settings, settings) | {
-        "max_features": checked_max_features(settings.max_features, n_features, n_varying),
-        "betas": beta_values(settings.betas, from_zero=settings.form != LFS),
-    }
-    return PointSettings(**chosen, solving=solving, feasible=feasible, seed=seed)
 
 
 def solve_point(point: int, work: PointWork) -> tuple[PointResult, PointSets]:
@@ -345,14 +330,12 @@ def verdict(
         answered, (tables["level"] - tables["u2"]) / np.maximum(tables["level"], 1e-9), 0
     )
     solution = Solution(
-        status=OPTIMAL if converged else INACCURATE,
-        solver=NATIVE if settings.native else settings.solving.solver,
-        primal={"f": f},
+        OPTIMAL if converged else INACCURATE,
+        NATIVE if settings.native else settings.solving.solver, primal={"f": f},
         objective=float(tables["u1"][answered].mean()) if answered.any() else None,
-        solve_seconds=seconds,
+        solve_seconds=seconds, failure=_unsolved(tables["status"]),
         iterations=None if settings.native else int(tables["programs"].sum()),
-        failure=_unsolved(tables["status"]),
-    )
+    )  # fmt: skip
     left = float(np.where(unsolved, 0.0, tables["residual"]).max())
     certificate = Certificate.of(
         solution,
@@ -385,9 +368,7 @@ def warn_contradictions(X: np.ndarray, codes: np.ndarray) -> None:
     if pairs:
         more = f" (and {len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
         i, j = pairs[0]
-        warnings.warn(
+        warn(
             f"data rows {i + 1} and {j + 1} are equal but of different classes{more}: no sphere "
-            "holds one without the other, so its radius may be 0; relabel them or leave them out",
-            ConvexfsWarning,
-            stacklevel=4,
+            "holds one without the other, so its radius may be 0; relabel them or leave them out"
         )

@@ -32,16 +32,6 @@ from convexfs.methods.llfs.tasks import (
 LISTED = 8
 
 
-@dataclass(frozen=True)
-class StoredModel:
-    """A model's parameters, its samples, and a ``map`` that returns its points."""
-
-    parameters: dict[str, Any]
-    X: Any
-    y: Any
-    points: Callable[..., list[PointResult]]
-
-
 @dataclass
 class _Stored:
     """One stored model: its parameters, data, and the store's key of each point."""
@@ -60,8 +50,15 @@ def stored_model(
     data: Any,
     solver: str | None,
     hyper: Mapping[str, Any],
-) -> StoredModel:
-    """Return the only complete model of a folder that matches the arguments, or raise."""
+) -> tuple[dict[str, Any], Any, Any, Callable[..., list[PointResult]]]:
+    """Return the only complete model of a folder that matches the arguments, or raise.
+
+    Returns
+    -------
+    parameters, X, y
+    points : callable
+        A ``map`` that returns the model's points.
+    """
     models = _models(run_dir)
     asked = dict(hyper) if solver is None else {**hyper, "solver": solver}
     models = [model for model in models if _is_meant(model, asked)] or _fail(
@@ -94,7 +91,7 @@ def stored_model(
         _check_points(points, work, run_dir)
         return points
 
-    return StoredModel(parameters, X, y, points)
+    return parameters, X, y, points
 
 
 def _check_points(points: list[PointResult], work: PointWork, run_dir: str | Path) -> None:
@@ -148,13 +145,11 @@ def _chosen(row: Mapping[str, Any], hyper: Mapping[str, Any]) -> dict[str, Any]:
     settings = dict(vars(Settings()))
     limit, tol = row["time_limit"], row["tol"]
     more = {
-        "solver": row["solver"],
-        "solver_tol": DEFAULT_ACCURACY if tol != tol else tol,
+        "solver": row["solver"], "solver_tol": DEFAULT_ACCURACY if tol != tol else tol,
         "solver_options": json.loads(row["options"]) or None,
-        "time_limit": None if limit != limit else limit,
-        "random_state": row["seed"],
+        "time_limit": None if limit != limit else limit, "random_state": row["seed"],
         "prune_to": None,
-    }
+    }  # fmt: skip
     own = {name: value for name, value in hyper.items() if name in {**settings, **more}}
     return {**settings, **more, **own}
 

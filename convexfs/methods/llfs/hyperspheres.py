@@ -99,9 +99,8 @@ def sphere_and_score(X, same, centre, features, gamma, normalised):
     P = np.take(X.T, features, axis=0)
     widest = int(np.ptp(P, axis=1).argmax())
     order = np.argsort(P[widest])
-    detected, alarms = _count_agreeing(
-        np.take(P, order, axis=1), widest, same[order], distance[order] <= radius, np.empty(BLOCK)
-    )
+    P, inside = np.take(P, order, axis=1), distance[order] <= radius
+    detected, alarms = _count_agreeing(P, widest, same[order], inside, np.empty(BLOCK))
     n_same = int(same.sum())
     return radius, detected / n_same - alarms / (len(same) - n_same)
 
@@ -244,37 +243,25 @@ class Hyperspheres:
 
     def voters(self, x: np.ndarray) -> np.ndarray:
         """Return the indices of the spheres that vote on one query."""
-        inside = self._inside(x)
-        if not self.neighbor_vote:
-            return inside
-        return np.array(
-            [
-                i
-                for i in inside
-                if nearest_agrees(
-                    self.X, -1, x, np.flatnonzero(self.support[i]), self.codes == self.codes[i],
-                    np.inf,
-                )
-            ],
-            dtype=np.int64,
-        )  # fmt: skip
-
-    def _inside(self, x: np.ndarray) -> np.ndarray:
-        squared = [
-            squared_distances(self.X[i : i + 1], x, np.flatnonzero(on))[0]
-            for i, on in enumerate(self.support)
-        ]
-        return np.flatnonzero(np.sqrt(squared) <= self.radii)
+        found = []
+        for i, features in enumerate(map(np.flatnonzero, self.support)):
+            # Do not test d <= radius^2: see :func:`_count_votes`.
+            inside = np.sqrt(squared_distances(self.X[i : i + 1], x, features)[0]) <= self.radii[i]
+            same = self.codes == self.codes[i]
+            if inside and (
+                not self.neighbor_vote or nearest_agrees(self.X, -1, x, features, same, np.inf)
+            ):
+                found.append(i)
+        return np.array(found, dtype=np.int64)
 
     def _counted(self, Q: np.ndarray, fallback: bool) -> np.ndarray:
         rows, features = np.nonzero(self.support)
         start = np.searchsorted(rows, np.arange(len(self.support) + 1))
         sizes = np.bincount(self.codes)
         votes = np.zeros((len(Q), len(sizes)))
+        known = Q, self.X, self.codes, start, features
         if fallback:
-            _ask_nearest(Q, self.X, self.codes, start, features, votes)
+            _ask_nearest(*known, votes)
         else:
-            _count_votes(
-                Q, self.X, self.codes, start, features, self.radii, self.neighbor_vote, votes
-            )
+            _count_votes(*known, self.radii, self.neighbor_vote, votes)
         return votes / sizes if self.normalised else votes

@@ -21,7 +21,7 @@ import numpy as np
 from convexfs.errors import InputError
 
 # Parameters of G: without the sigmoid, U1 and U2 are the two means that LFS trades off.
-LINEAR = {"s": 0.0, "lam": 1.0}
+LINEAR: dict[str, Any] = {"s": 0.0, "lam": 1.0}
 
 
 def localities(
@@ -49,22 +49,18 @@ def localities(
         )
     weights = _weights(differences, codes[others], supports, width)
     return {
-        "d_same": differences[same],
-        "d_other": differences[~same],
-        "v_same": weights[same],
-        "v_other": weights[~same],
-    }
+        "d_same": differences[same], "d_other": differences[~same],
+        "v_same": weights[same], "v_other": weights[~same],
+    }  # fmt: skip
 
 
 def weighted(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a point's weighted distances in LLFS's form, with a linear G."""
-    return {
-        f"a_{of}": _scaled(values[f"v_{of}"], values[f"d_{of}"]) for of in ("same", "other")
-    } | LINEAR
-
-
-def _scaled(weights: np.ndarray, differences: np.ndarray) -> np.ndarray:
-    return len(weights) * weights[:, None] * differences
+    found = dict(LINEAR)
+    for of in ("same", "other"):
+        weights = values[f"v_{of}"]
+        found[f"a_{of}"] = len(weights) * weights[:, None] * values[f"d_{of}"]
+    return found
 
 
 def _weights(

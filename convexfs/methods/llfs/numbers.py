@@ -244,9 +244,8 @@ def secant_bound(
     so the level is lowered, and the bound too, by what rounding may have added to them.
     """
     farthest = -np.sort(-a_same, axis=1)[:, :max_features].sum(axis=1)
-    chords = np.divide(
-        utility(farthest, s, lam), farthest, out=np.zeros(len(a_same)), where=farthest > 0
-    )
+    zero, heights = np.zeros(len(a_same)), utility(farthest, s, lam)
+    chords = np.divide(heights, farthest, out=zero, where=farthest > 0)
     slope = mean_utility_gradient(a_other, tangent, s, lam)
     u2, along = mean_utility(a_other, tangent, s, lam), float(slope @ tangent)
     # The bound must also hold for a point that misses the level by its solver's tolerance.

@@ -99,13 +99,8 @@ def trace_picture(trace: Any) -> Any:
     for name in dict.fromkeys(step.name for step in trace):
         own = np.array([step.name == name for step in trace])
         (dots,) = axes.plot(number[own & reached], u1[own & reached], "o", label=name)
-        axes.plot(
-            number[own & ~reached],
-            u1[own & ~reached],
-            "o",
-            fillstyle="none",
-            color=dots.get_color(),
-        )
+        look = {"fillstyle": "none", "color": dots.get_color()}
+        axes.plot(number[own & ~reached], u1[own & ~reached], "o", **look)
     axes.set(xlabel="program", ylabel="U1 at its iterate")
     axes.legend(frameon=False)
     axes.set_title("the way to a local optimum (hollow: U2 below its level)", loc="left")

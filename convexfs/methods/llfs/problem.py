@@ -32,7 +32,7 @@ from cvxpy.constraints.nonpos import Inequality
 from cvxpy.constraints.zero import Equality
 
 from convexfs.errors import InputError, warn
-from convexfs.methods.base.change import called
+from convexfs.methods.base.change import called, plain
 from convexfs.methods.llfs.problem_steps import (
     Alpha,
     Feasible,
@@ -42,7 +42,6 @@ from convexfs.methods.llfs.problem_steps import (
     llfs_ask,
     llfs_ratio_step,
     llfs_step,
-    plain,
 )
 from convexfs.methods.llfs.utility import tangent, tangents_of_mean, utility, utility_slope
 
@@ -80,7 +79,7 @@ def change_constraints(change: Any) -> Feasible:
     """Return a function of the constraints on f after a change, for all stages of a point."""
 
     def feasible(f: cp.Variable, max_features: Alpha) -> list[Any]:
-        return changed_rows(change, f, max_features).shared
+        return changed_rows(change, f, max_features)[0]
 
     feasible.__name__ = called(change)
     return feasible
@@ -88,13 +87,13 @@ def change_constraints(change: Any) -> Feasible:
 
 def changes_step(change: Any, n_features: int, max_features: int) -> bool:
     """Return whether a change affects more than constraints on f; warn about other variables."""
-    rows = changed_rows(change, cp.Variable(n_features, name="f"), max_features)
-    if rows.own:
+    _, own, more = changed_rows(change, cp.Variable(n_features, name="f"), max_features)
+    if own:
         warn(
-            f"{called(change)} has {len(rows.own)} constraints with variables other than f: they "
+            f"{called(change)} has {len(own)} constraints with variables other than f: they "
             "hold in the steps of (7), not in (6) and in the roundings"
         )
-    return rows.step_changed
+    return more
 
 
 def llfs_separation(

@@ -14,7 +14,7 @@ often. An unused row of G is 0, with h = -1 or a large b.
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import cvxpy as cp
 import numpy as np
@@ -27,12 +27,6 @@ Number = float | cp.Expression
 Alpha = Annotated[int | cp.Expression, "alpha"]
 Vector = Any  # An array, or a Parameter of its shape.
 Feasible = Callable[[cp.Variable, Any], list[Any]]
-
-
-def plain(max_features: Alpha) -> int:
-    """Return alpha as an integer, also from a Parameter."""
-    value: Any = max_features.value if isinstance(max_features, cp.Expression) else max_features
-    return int(value)
 
 
 def feasible(f: cp.Variable, max_features: Alpha) -> list[Any]:
@@ -149,21 +143,13 @@ def program(
     return build(**parameters, max_features=max_features, feasible=feasible)
 
 
-class ChangedRows(NamedTuple):
-    """The constraints after a change, and whether it changes the rest of a step.
-
-    Those on f alone are `shared` by all stages of a point; `own` have other variables too.
-    """
-
-    shared: list[Any]
-    own: list[Any]
-    step_changed: bool
-
-
-def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha) -> ChangedRows:
+def changed_rows(
+    change: Callable[..., Any], f: cp.Variable, max_features: Alpha
+) -> tuple[list[Any], list[Any], bool]:
     """Return a changed step's constraints without the level, and whether it changes more.
 
-    The change is given a step on this f, whose numbers stand for those of any point.
+    The first are on f alone, and shared by all stages of a point; the second have other variables
+    too. The change is given a step on this f, whose numbers stand for those of any point.
     """
     slope, eps = np.ones(f.size), cp.Parameter(name="eps", value=0.5, nonneg=True)
     level = (slope[None] @ f >= eps).set_label("tangents")
@@ -179,7 +165,7 @@ def changed_rows(change: Callable[..., Any], f: cp.Variable, max_features: Alpha
         else:
             own.append(row)
     same = changed.objective is printed.objective and levels and not own
-    return ChangedRows(shared, own, not same)
+    return shared, own, not same
 
 
 def value_at(problem: cp.Problem, f: np.ndarray) -> float:

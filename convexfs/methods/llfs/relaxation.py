@@ -15,12 +15,11 @@ from convexfs.methods.llfs.backend.point import PointUtilities
 from convexfs.methods.llfs.backend.separation import Step, Unsolved
 from convexfs.methods.llfs.backend.subproblems import RATIO, Subproblems
 from convexfs.methods.llfs.lfs import LINEAR
-from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.linear_program import largest_sum, priced_minimum
 from convexfs.methods.llfs.native.local_path import LocalPath, local_path, local_point, maximiser
 from convexfs.methods.llfs.native.newton import KKT_TOL
 from convexfs.methods.llfs.numbers import secant_bound
-from convexfs.methods.llfs.rounding import best_rounding, swap_search
+from convexfs.methods.llfs.rounding import best_rounding, best_subset, swap_search
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility
 
@@ -86,24 +85,17 @@ def path_solver(
     """Return a point's path solver by cvxpy; it appends its subproblems to `steps`, if given."""
     # Without the sigmoid, (7) is the linear form.
     numbers = {**values, **LINEAR} if settings.linear else dict(values)
-    alpha, tol = settings.max_features, ROAD_SHARE * settings.solving.tol
+    solving, alpha, limit = settings.solving, settings.max_features, settings.solving.time_limit
+    tol = ROAD_SHARE * solving.tol
     point = PointUtilities(**numbers, max_features=alpha, free=settings.feasible is None)
     # (6) needs no mixed-integer or changed program.
-    alone = settings.form == "exact" or settings.solving.build is not None
-    programs = Subproblems(
-        AUTO if alone else settings.solving.solver,
-        point.n_features,
-        alpha,
-        tol,
-        settings.solving.options,
-        settings.feasible,
-    )
-    limit = settings.solving.time_limit
+    alone = settings.form == "exact" or solving.build is not None
+    solver = AUTO if alone else solving.solver
+    programs = Subproblems(solver, point.n_features, alpha, tol, solving.options, settings.feasible)
     deadline = np.inf if limit is None else time.monotonic() + limit
     form = "compactness" if settings.linear or settings.form == "exact" else settings.form
-    singles = None
-    if settings.allows is not None:
-        singles = settings.allows(np.eye(point.n_features, dtype=bool))
+    allows, each = settings.allows, np.eye(point.n_features, dtype=bool)
+    singles = None if allows is None else allows(each)
     return PathSolver(point, programs, form, tol, deadline, steps, singles)
 
 
@@ -116,10 +108,8 @@ def backend_name(values: Mapping[str, Any], settings: PointSettings) -> str:
 
 def _stated_programs(values: Mapping[str, Any], settings: PointSettings) -> StatedPrograms:
     """Return the stated subproblems of a point, with a tighter tolerance: errors accumulate."""
-    tol, options = 0.01 * settings.solving.tol, settings.solving.options
-    return StatedPrograms(
-        path_solver(values, settings), settings.solving.solver, tol, options, settings.solving.build
-    )
+    own, built_in = settings.solving, path_solver(values, settings)
+    return StatedPrograms(built_in, own.solver, 0.01 * own.tol, own.options, own.build)
 
 
 def _linear_path(values: Mapping[str, Any], settings: PointSettings) -> LocalPath:
@@ -159,10 +149,8 @@ def _table(path: LocalPath, values: Mapping[str, Any], settings: PointSettings) 
     if settings.bound and not settings.linear:
         most = settings.most_features(path.f.shape[1])
         for b in np.flatnonzero(np.isfinite(path.u1)):
-            row = table[b]
-            row["bound"] = secant_bound(
-                **values, eps=row["level"], max_features=most, tangent=path.f[b]
-            )
+            known = {"eps": table[b]["level"], "max_features": most, "tangent": path.f[b]}
+            table[b]["bound"] = secant_bound(**values, **known)
     return table
 
 

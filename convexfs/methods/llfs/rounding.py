@@ -1,9 +1,13 @@
-r"""From a relaxed point to a binary one: the best feasible rounding of its fractional entries.
+r"""Binary points: the best feasible rounding of a relaxed one, and the best of all sets.
 
 Entries within SNAP of 0 or 1 are taken for it. Of the k others all 2^k roundings are
 tried, or many random ones, each entry up with its own value as probability. What is
 compared are means of :math:`G(z) = 1/(1+e^{-sz}) - 1/2 + \lambda z` over summed distances
 z: least to one set of samples, at least `level` to the other (s = 0 is the linear case).
+
+:func:`best_subset` solves the binary problem itself by depth-first search. Both utilities grow
+with every feature added. So a branch ends when U1 reaches the best value known, and need not go
+deeper when U2 reaches the level. The number of sets grows as :math:`M^\alpha`: small sizes only.
 """
 
 from collections.abc import Callable
@@ -102,6 +106,31 @@ def swap_search(
             mask[into] = True
 
 
+def best_subset(
+    a_same: np.ndarray,
+    a_other: np.ndarray,
+    s: float,
+    lam: float,
+    eps: float,
+    max_features: int,
+    known: float = np.inf,
+) -> tuple[np.ndarray | None, float, int]:
+    """Return the set of least U1 below `known` (mask or None), its U1, and the sets visited.
+
+    Features are tried from the least U1 upwards, which finds good sets early.
+    """
+    spread = a_same.mean(axis=0)
+    order = np.argsort(spread, kind="stable")
+    same = np.ascontiguousarray(a_same.T[order])
+    other = np.ascontiguousarray(a_other.T[order])
+    best, value, visited = _search(same, other, s, lam, eps, int(max_features), float(known))
+    if best[0] < 0:
+        return None, float(known), visited
+    mask = np.zeros(a_same.shape[1], dtype=bool)
+    mask[order[best[best >= 0]]] = True
+    return mask, value, visited
+
+
 def _sum_of(a: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Add up the columns of a set, one after the other."""
     z = np.zeros(len(a))
@@ -182,6 +211,37 @@ def _best_change(mask, same, other, z_same, z_other, s, lam, level, max_features
             if value < least and _mean_utility(new_other, s, lam) >= level - _LEVEL_TOL:
                 best_out, best_in, least = out, into, value
     return best_out, best_in, least
+
+
+@kernel
+def _search(same, other, s, lam, eps, max_features, known):
+    """Return the best set's features (-1 pads), its U1 or `known`, and how many sets were tried."""
+    n_features = same.shape[0]
+    z1 = np.zeros((max_features + 1, same.shape[1]))
+    z2 = np.zeros((max_features + 1, other.shape[1]))
+    chosen = np.full(max_features, -1)
+    best = np.full(max_features, -1)
+    depth = visited = 0
+    while depth >= 0:
+        chosen[depth] += 1
+        m = chosen[depth]
+        if m >= n_features:
+            depth -= 1
+            continue
+        visited += 1
+        z1[depth + 1] = z1[depth] + same[m]
+        u1 = _mean_utility(z1[depth + 1], s, lam)
+        if u1 >= known:
+            continue
+        z2[depth + 1] = z2[depth] + other[m]
+        if _mean_utility(z2[depth + 1], s, lam) >= eps - _LEVEL_TOL:
+            known = u1
+            best[:] = -1
+            best[: depth + 1] = chosen[: depth + 1]
+        elif depth + 1 < max_features:
+            depth += 1
+            chosen[depth] = m
+    return best, known, visited
 
 
 @lru_cache(maxsize=MOST_ENUMERATED + 1)

@@ -1,12 +1,13 @@
 """State any stage of a point as a cvxpy problem, and trace the subproblems of its solution."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from convexfs.certification.certify import certify
 from convexfs.errors import InputError, check_choice, check_number
 from convexfs.methods.base.change import is_change, printed_problem
 from convexfs.methods.base.formulation import AUTO
@@ -16,16 +17,21 @@ from convexfs.methods.llfs.backend.separation import Step
 from convexfs.methods.llfs.backend.subproblems import CURVED, RANK, checked_constraints
 from convexfs.methods.llfs.fit import PointWork
 from convexfs.methods.llfs.numbers import polymatroid_cut
+from convexfs.methods.llfs.problem_steps import PROGRAMS, feasible, llfs_curved_step, value_at
 from convexfs.methods.llfs.relaxation import path_solver, relaxed_path
 from convexfs.methods.llfs.settings import LFS, PointSettings
 from convexfs.methods.llfs.utility import mean_utility
-from convexfs.records import NATIVE
+from convexfs.records import NATIVE, UNDECIDED, Certificate
+from convexfs.solving.named_leaves import fill, parameter
+from convexfs.solving.solve import solve
 
 STAGES = ("separation", "compactness", CURVED, "bisection", "linear", "ratio", "exact")
 #: The last stage of a fit.
 STEP = "compactness"
 #: Most tangents added to a stated step, and the relative gain below which none is added.
 MOST_CUTS, CUT_GAIN = 10, 1e-6
+#: Verdicts, worst first.
+_RANK = {False: 0, None: 1, True: 2}
 #: Readable names of the subproblems.
 NAMES = {"linear": "linear step", CURVED: "quadratic step", "ask": "question", "ratio": "ratio"}
 
@@ -35,9 +41,12 @@ def point_problem(work: PointWork, i: int, beta: float, stage: str | None, itera
     settings, values = work.settings, work.values(i)
     stage = stage or (settings.form if settings.linear else STEP)
     if settings.linear and stage == settings.form:
-        stated = work.localities(i) if settings.form == LFS else values
-        solved = relaxed_path(values, replace(settings, betas=np.array([beta]))).f[0]
-        return linear_problem(stated, settings, beta, stage, solved)
+        f = relaxed_path(values, replace(settings, betas=np.array([beta]))).f[0]
+        check_number("beta", beta, 0, 1)
+        known = work.localities(i) if settings.form == LFS else values
+        problem = _stated(stage, settings, {**known, "beta": beta, **_constraints(settings)})
+        fill(problem, {"f": f})
+        return problem
     if settings.form == LFS:
         check_choice("stage", stage, (LFS,))
     return stage_problem(values, settings, beta, stage, iterate)
@@ -76,8 +85,26 @@ def stage_problem(
     if iterate is None and stage in (STEP, CURVED):
         if stage == STEP and settings.changed and _keeps_step(settings):
             problem = _cut_step(problem, settings, offered, at)
-        _fill(problem, {"f": at})
+        fill(problem, {"f": at})
     return problem
+
+
+def certify_points(model: Any, options: Mapping[str, Any]) -> Certificate:
+    """Certify the last step of every sample of a fitted LLFS; return the worst certificate."""
+    if model.form in ("exact", "ratio"):
+        raise InputError(
+            f"the points of form={model.form!r} end with no convex step that could be certified "
+            "anew: certify the problems of single samples, model.problem(i)"
+        )
+    proofs = [certify(model.problem(i), **options) for i in range(len(model.betas_))]
+    worst = min(range(len(proofs)), key=lambda i: (_RANK[proofs[i].ok], -proofs[i].worst))
+    proof = replace(proofs[worst], basis=model.certificate_.basis)
+    if not proof.ok:
+        return replace(proof, reason=f"sample {worst + 1}: {proof.reason}")
+    if model._work.settings.linear:
+        return proof
+    reason = "local: the last step of every sample is proven, but (7) is not convex"
+    return replace(proof, dual_residual=proof.gap, gap=None, verdict=UNDECIDED, reason=reason)
 
 
 def _keeps_step(settings: PointSettings) -> bool:
@@ -94,9 +121,6 @@ def _cut_step(
     The steps of a backend have several: with the one at f alone, a point that is optimal to
     the last digits may leave more of them.
     """
-    from convexfs.methods.llfs.problem_steps import value_at
-    from convexfs.solving.solve import solve
-
     tangents: list[np.ndarray] = []
     for _ in range(MOST_CUTS):
         value, solution = value_at(problem, f), solve(problem, tol=1e-8)
@@ -123,9 +147,6 @@ def _curved(
     values: Mapping[str, Any], settings: PointSettings, f: np.ndarray, offered: Mapping[str, Any]
 ) -> Any:
     """Return the step with curvature, at f."""
-    from convexfs.methods.llfs.problem_steps import llfs_curved_step
-    from convexfs.solving.named_leaves import parameter
-
     eps, alpha = parameter("eps", offered["eps"]), parameter("alpha", settings.max_features)
     solving = replace(settings.solving, solver=AUTO)
     here = path_solver(values, replace(settings, solving=solving, form=STEP))
@@ -138,33 +159,9 @@ def _curved(
 
 def _constraints(settings: PointSettings) -> dict[str, Any]:
     """Return the budget and the constraints on f: the paper's, or changed ones."""
-    from convexfs.methods.llfs.problem import feasible
-
     changed = settings.feasible
     allowed = feasible if changed is None else checked_constraints(changed)
     return {"max_features": settings.max_features, "feasible": allowed}
-
-
-def linear_problem(
-    values: Mapping[str, Any],
-    settings: PointSettings,
-    beta: float,
-    stage: str,
-    solution: np.ndarray | None = None,
-) -> Any:
-    """Return the linear program of a point of LFS or the linear form, with `solution` if given."""
-    check_number("beta", beta, 0, 1)
-    problem = _stated(stage, settings, {**values, "beta": beta, **_constraints(settings)})
-    if solution is not None:
-        _fill(problem, {"f": solution})
-    return problem
-
-
-def _fill(problem: Any, primal: Mapping[str, Any]) -> None:
-    """Assign these values to the problem's variables."""
-    from convexfs.solving.named_leaves import fill
-
-    fill(problem, primal)
 
 
 def _levels(values: Mapping[str, Any], f: np.ndarray) -> dict[str, Any]:
@@ -199,8 +196,8 @@ def _checked(iterate: Any, n_features: int) -> np.ndarray:
     return f
 
 
-@dataclass(frozen=True)
-class TraceStep:
+@dataclass(frozen=True, kw_only=True)
+class TraceStep(Step):
     """One subproblem on the way to a local optimum.
 
     Attributes
@@ -218,72 +215,57 @@ class TraceStep:
 
     name: str
     solver: str
-    iterate: np.ndarray
-    answer: np.ndarray | None
     u1: float
     u2: float
-    level: float
-    step: Step
-    max_features: int
-    changed: Any = None
+    settings: PointSettings
 
     @cached_property
     def problem(self) -> Any:
-        from convexfs.methods.llfs.problem_steps import PROGRAMS, feasible
-
-        numbers = dict(self.step.numbers)
+        numbers = dict(self.numbers)
         used = np.abs(numbers["G"]).max(axis=1) > 0  # Rows with tangents; the other rows are empty.
         if used.any():
             numbers |= {name: numbers[name][used] for name in ("G", "h", "b") if name in numbers}
         for name in ("level", "ratio", "eps"):
             if name in numbers:
                 numbers[name] = float(numbers[name])
-        allowed = feasible if self.changed is None else checked_constraints(self.changed)
-        return PROGRAMS[self.step.kind](**numbers, max_features=self.max_features, feasible=allowed)
+        return PROGRAMS[self.kind](**numbers, **_constraints(self.settings))
 
     @property
     def objective(self) -> float:
         if self.answer is None:
             return np.nan
-        numbers, f = self.step.numbers, self.answer
+        numbers, f = self.numbers, self.answer
         below = float(np.min(numbers["G"] @ f + numbers["b"])) if "b" in numbers else np.nan
-        if self.step.kind == "ask":
+        if self.kind == "ask":
             return below
         cost = float(numbers["c"] @ f)
-        if self.step.kind == "ratio":
+        if self.kind == "ratio":
             return cost - float(numbers["ratio"]) * below
-        if self.step.kind == CURVED:
+        if self.kind == CURVED:
             cost += 0.5 * float(np.sum((numbers["R"] @ f - numbers["r"]) ** 2))
         return cost
 
 
-class Trace(Sequence[TraceStep]):
+class Trace(list[TraceStep]):
     """The subproblems of one point and beta, in the order they were solved.
 
     Printed, it is a table; ``convexfs.show(trace[k].problem)`` shows one of them, and
     :func:`convexfs.methods.llfs.pictures.trace_picture` draws the sequence.
     """
 
-    def __init__(self, steps: list[TraceStep]):
-        self._steps = steps
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._steps[index]
-
-    def __len__(self) -> int:
-        return len(self._steps)
-
     def __str__(self) -> str:
         rows = [
             f"{'program':<15} {'U1':>12} {'U2/level':>12} {'objective':>12}  features at iterate"
         ]
-        for each in self._steps:
+        for each in self:
             share = each.u2 / each.level if each.level > 0 else np.inf
             used = " ".join(map(str, np.flatnonzero(each.iterate > 1e-6)))
             rows.append(
                 f"{each.name:<15} {each.u1:12.8f} {share:12.8f} {each.objective:12.8f}  {used}"
             )
         return "\n".join(rows)
+
+    __repr__ = __str__
 
 
 def trace(values: Mapping[str, Any], settings: PointSettings, beta: float) -> Trace:
@@ -304,13 +286,10 @@ def trace(values: Mapping[str, Any], settings: PointSettings, beta: float) -> Tr
     way.path(betas)
     level, point = beta * way.eps_max, way.point
     return Trace(
-        [
-            TraceStep(
-                NAMES[step.kind], way.programs.solver, step.iterate, step.answer,
-                point.u1(step.iterate), point.u2(step.iterate), step.level, step,
-                point.max_features, settings.feasible,
-            )
-            for step in steps
-            if step.level == level and (beta > 0 or step.level > 0)
-        ]
+        TraceStep(
+            **vars(step), name=NAMES[step.kind], solver=way.programs.solver, settings=settings,
+            u1=point.u1(step.iterate), u2=point.u2(step.iterate),
+        )
+        for step in steps
+        if step.level == level and (beta > 0 or step.level > 0)
     )  # fmt: skip

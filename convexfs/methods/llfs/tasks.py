@@ -249,15 +249,12 @@ def _beta_row(
     short = (row["level"] - row["u2"]) / max(row["level"], 1e-9)
     finite = bool(np.isfinite(row["u1"]))
     return {
-        "step": b,
-        "label": f"beta {row['beta']:g}",
-        "status": str(row["status"]),
+        "step": b, "label": f"beta {row['beta']:g}", "status": str(row["status"]),
         "objective": float(row["u1"]) if finite else None,
         "primal_residual": max(float(short), 0.0) if finite else None,
         "dual_residual": float(row["residual"]) if finite else None,
-        "iterations": int(row["programs"]),
-        "primal": primal or None,
-    }
+        "iterations": int(row["programs"]), "primal": primal or None,
+    }  # fmt: skip
 
 
 def stored_points(store: Store, keys: Iterable[str]) -> Iterator[PointResult]:
@@ -343,14 +340,9 @@ def kept_map(
             watch(progress.finished, progress.total)
 
         run_tasks(
-            tasks,
-            model.run_dir,
-            work=partial(do_point, work),
-            jobs=jobs,
-            time_limit=None,
-            retry_failed=(ERROR,),
-            watch=heard,
-        )
+            tasks, model.run_dir, work=partial(do_point, work), jobs=jobs, time_limit=None,
+            retry_failed=(ERROR,), watch=heard,
+        )  # fmt: skip
         with Store.read(model.run_dir) as store:
             return list(stored_points(store, (task.key for task in tasks)))
 
@@ -373,26 +365,15 @@ def _asked(model: Any, X: np.ndarray, codes: np.ndarray, settings: PointSettings
     if model.prune_to is not None:
         hyper["prune_to"] = int(model.prune_to)
     limit = settings.solving.time_limit
+    path, sha256 = ("", "") if file is None else (str(file.path), file.sha256)
     return Task(
-        key="",
-        problem=name,
-        problem_file="" if file is None else str(file.path),
-        problem_sha256="" if file is None else file.sha256,
-        problem_code=code,
-        method=METHOD.name,
-        fit=POINTS,
-        data="",
-        data_dir=None,
-        read_limit=None,
-        data_sha256=digest(X, codes),
-        hyper=canonical(hyper),
-        options=canonical(dict(settings.solving.options or {})),
-        tol=float(settings.solving.tol),
-        time_limit=None if limit is None else float(limit),
-        repeat=0,
-        seed=int(settings.seed),
+        key="", problem=name, problem_file=path, problem_sha256=sha256, problem_code=code,
+        method=METHOD.name, fit=POINTS, data="", data_dir=None, read_limit=None,
+        data_sha256=digest(X, codes), hyper=canonical(hyper),
+        options=canonical(dict(settings.solving.options or {})), tol=float(settings.solving.tol),
+        time_limit=None if limit is None else float(limit), repeat=0, seed=int(settings.seed),
         **_settled(settings),
-    )
+    )  # fmt: skip
 
 
 def digest(X: np.ndarray, codes: np.ndarray) -> str:

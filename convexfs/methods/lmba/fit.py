@@ -187,13 +187,8 @@ def _descended(
 ) -> tuple[Solution, Certificate]:
     chosen = taken_by(descend, settings) | {"c": hyper["c"]}
     w = descend(**values, **chosen, seed=seed)
-    solution = Solution(
-        status="local",
-        solver=NATIVE,
-        primal={"u": w**2},
-        objective=evaluation(w, values, hyper),
-        iterations=settings.n_epochs,
-    )
+    loss, visits = evaluation(w, values, hyper), settings.n_epochs
+    solution = Solution("local", NATIVE, primal={"u": w**2}, objective=loss, iterations=visits)
     # The method claims only a ranking, and any weights are one.
     return solution, Certificate.of(solution, tol=0.0, basis="stochastic descent")
 

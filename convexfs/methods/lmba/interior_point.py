@@ -5,15 +5,18 @@ optimum has :math:`\pi_t s_t = 0` and :math:`(1 - \pi_t) \xi_t = 0` for shares
 :math:`0 \le \pi \le 1`, and :math:`A + c \sum_t \pi_t r_t = \lambda 1 + l - m` with multipliers
 l of ``u >= 0`` and m of the upper bound. Mehrotra's predictor and corrector follow these products
 to 0. Triplets are eliminated from the equations of a step: as many remain as there are features.
+
+Close to the optimum it is clear which weights and hinges are exactly 0 there (a :class:`Face`). The
+nearest point where they are 0, and the nearest shares whose slope is level along the other weights,
+are two small least-squares problems. If value and bound agree there, both are optimal.
 """
 
 import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, lstsq
 
-from convexfs.methods.lmba.optimal_face import Face, nearest_point, nearest_shares
 from convexfs.methods.lmba.program import Program
 
 log = logging.getLogger(__name__)
@@ -30,6 +33,8 @@ _NEARLY = 1e-4
 _STEPS_AFTER = 5
 #: Steps shorter than this, twice in a row, end the search.
 _STUCK = 1e-8
+#: With more hinges at 0 than this many per weight between its bounds, no face is sought.
+_MOST_PER_WEIGHT = 10
 #: Parts of a point that stay positive, and move by the same step.
 _PRIMAL, _DUAL = ("u", "room", "loss", "slack"), ("share", "rest", "lower", "upper")
 
@@ -79,12 +84,8 @@ class _Point:
 
     def products(self, other: "_Point") -> tuple[np.ndarray, ...]:
         """Return the four products of primal parts of this with dual parts of the other."""
-        return (
-            self.slack * other.share,
-            self.loss * other.rest,
-            self.u * other.lower,
-            self.room * other.upper,
-        )
+        losses = self.slack * other.share, self.loss * other.rest
+        return *losses, self.u * other.lower, self.room * other.upper
 
     def moved(self, by: "_Point", primal: float, dual: float) -> "_Point":
         """Return this point moved by steps of these lengths along a direction."""
@@ -173,7 +174,7 @@ class InteriorPoint:
         value, bound = self.program.value(u), self.program.bound(share)
         return Answer(u, value, bound, share, self.steps)
 
-    def _face(self) -> Face:
+    def _face(self) -> "Face":
         """Return the weights and hinges whose multipliers tend to 0 more slowly than they."""
         at, unit = self.point, self.program.typical_hinge()
         slope = float(np.abs(self.program.linear).max(initial=0.0)) + self.c * unit
@@ -250,16 +251,11 @@ class _Equations:
             du = du + dlevel * self.ones
         dshare = self.weight * (program.changes(du) + apart)
         return _Point(
-            u=du,
-            room=-du,
+            u=du, room=-du, share=dshare, rest=-dshare, level=float(dlevel),
             loss=still_loss + at.loss / at.rest * dshare,
             slack=still_slack - at.slack / at.share * dshare,
-            share=dshare,
-            rest=-dshare,
-            lower=still_lower - at.lower / at.u * du,
-            upper=still_upper + at.upper / at.room * du,
-            level=float(dlevel),
-        )
+            lower=still_lower - at.lower / at.u * du, upper=still_upper + at.upper / at.room * du,
+        )  # fmt: skip
 
 
 def _factor(H: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -278,3 +274,68 @@ def _longest(value: np.ndarray, change: np.ndarray) -> float:
     """Return the longest step along `change` that keeps `value` nonnegative."""
     falling = change < 0
     return float(np.min(-value[falling] / change[falling], initial=np.inf))
+
+
+@dataclass(frozen=True)
+class Face:
+    """The weights between their bounds (``free``), the hinges at 0, and a point and shares nearby.
+
+    ``u`` has all other weights at their bounds, ``share`` has 0 or 1 for all other hinges.
+    ``trust`` is the change of each share up to which it stays between 0 and 1.
+    """
+
+    u: np.ndarray
+    free: np.ndarray
+    hinges: np.ndarray
+    share: np.ndarray
+    trust: np.ndarray
+
+    @property
+    def is_small(self) -> bool:
+        """Return whether its equations are few enough to be solved."""
+        return 0 < len(self.hinges) <= _MOST_PER_WEIGHT * np.count_nonzero(self.free)
+
+
+def nearest_point(program: Program, face: Face) -> np.ndarray:
+    """Return the weights of the face nearest to its point, relative to their size."""
+    if not face.is_small:
+        return face.u
+    sizes = face.u[face.free]
+    rows = _changes(program, face) * sizes
+    missing = -program.hinges(face.u)[face.hinges]
+    if program.total is not None:
+        # In units of its rows, the sum is another equation.
+        scale = np.abs(rows).max(initial=0.0) / sizes.max()
+        rows = np.vstack([rows, scale * sizes])
+        missing = np.append(missing, scale * (program.total - face.u.sum()))
+    u = face.u.copy()
+    u[face.free] += sizes * _least_squares(rows, missing)
+    return u
+
+
+def nearest_shares(program: Program, face: Face) -> np.ndarray:
+    """Return the nearest shares whose slope is level along all weights between their bounds."""
+    if not face.is_small:
+        return face.share
+    v = (program.linear + program.share_sums(face.share))[face.free]
+    columns = program.c * _changes(program, face).T * face.trust
+    if program.total is not None:
+        # The level itself is unknown too.
+        v = v - v.mean()
+        columns = columns - columns.mean(axis=0)
+    share = face.share.copy()
+    share[face.hinges] += face.trust * _least_squares(columns, -v)
+    return np.clip(share, 0.0, 1.0)
+
+
+def _changes(program: Program, face: Face) -> np.ndarray:
+    """Return the row r of every hinge at 0, over the weights between their bounds."""
+    X, t = program.X[:, face.free], program.triplets
+    i, j, p = (each[face.hinges] for each in (t.sample, t.target, t.impostor))
+    return (X[i] - X[j]) ** 2 - (X[i] - X[p]) ** 2
+
+
+def _least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the shortest of the solutions that come closest."""
+    solution, *_ = lstsq(A, b, cond=1e-13, lapack_driver="gelsy", check_finite=False)  # type: ignore
+    return np.asarray(solution)

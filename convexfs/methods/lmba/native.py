@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from convexfs.methods.base.solve_step import native_solution
 from convexfs.methods.lmba.program import Program, Triplets
 from convexfs.methods.lmba.working_set import minimise_by_working_sets
 from convexfs.neighbors.triplets import target_sum
-from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
+from convexfs.records import Solution
 
 TOL = 1e-10
 _MOST_STEPS = 2000
@@ -91,16 +92,11 @@ def _solve(program: Program) -> Solution:
     start = time.perf_counter()
     program, unit = _in_units(program)
     answer = minimise_by_working_sets(program, TOL, _MOST_STEPS)
-    apart = answer.value - answer.bound
-    return Solution(
-        status=OPTIMAL if apart <= max(TOL * abs(answer.value), program.rounding) else INACCURATE,
-        solver=NATIVE,
-        primal={"u": answer.u},
-        objective=answer.value * unit**2,
-        solve_seconds=time.perf_counter() - start,
-        iterations=answer.steps,
-        tol=TOL,
-    )
+    accepted = max(TOL * abs(answer.value), program.rounding)
+    return native_solution(
+        start, {"u": answer.u}, answer.value * unit**2, iterations=answer.steps, tol=TOL,
+        solved=answer.value - answer.bound <= accepted,
+    )  # fmt: skip
 
 
 def _gap(values: Numbers, hyper: Numbers, primal: Numbers, *, simplex: bool) -> float:
@@ -133,7 +129,5 @@ def _in_units(program: Program) -> tuple[Program, float]:
     """
     largest = np.abs(program.X).max()
     unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
-    in_units = replace(
-        program, X=program.X / unit, theta=program.theta / unit**2, linear=program.linear / unit**2
-    )
-    return in_units, unit
+    theta, linear = program.theta / unit**2, program.linear / unit**2
+    return replace(program, X=program.X / unit, theta=theta, linear=linear), unit

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
+from convexfs.methods.base.solve_step import native_solution
 from convexfs.methods.lmnn.numbers import check_size, target_pairs
-from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
+from convexfs.records import Solution
 
 Numbers = Mapping[str, Any]
 #: Requested duality gap, relative to 1 + objective; above ten times this, the status is inaccurate.
@@ -76,16 +77,11 @@ def lmnn(
     y = np.zeros(len(triplets))
     y[program.bound] = multipliers
     value, bound = _value(X, targets, xi, M, c), _bound(program, multipliers)
-    return Solution(
-        status=OPTIMAL if value - bound <= 10 * tol * (1.0 + value) else INACCURATE,
-        solver=NATIVE,
-        primal={"M": M, "xi": xi},
+    solved = value - bound <= 10 * tol * (1.0 + value)
+    return native_solution(
+        start, {"M": M, "xi": xi}, value, solved=solved, iterations=steps, tol=tol,
         dual={"margin": y, "slack": c - y},
-        objective=value,
-        solve_seconds=time.perf_counter() - start,
-        iterations=steps,
-        tol=tol,
-    )
+    )  # fmt: skip
 
 
 def lmnn_violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:
@@ -316,10 +312,8 @@ class _System:
         at = self._at
         primal = [_reach(at.xi, by.xi), _reach(at.slack, by.slack)]
         dual = [_reach(at.y, by.y), _reach(self._rest, -by.y)]
-        return (
-            min(_reach_inside(self._primal_root, by.M), *primal),
-            min(_reach_inside(self._dual_root, by.S), *dual),
-        )
+        M, S = _reach_inside(self._primal_root, by.M), _reach_inside(self._dual_root, by.S)
+        return min(M, *primal), min(S, *dual)
 
 
 def _reach(values: np.ndarray, by: np.ndarray) -> float:

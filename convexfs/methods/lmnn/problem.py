@@ -28,14 +28,9 @@ def lmnn(
     sample, rank = np.nonzero(targets >= 0)
     near = X[sample] - X[targets[sample, rank]]
     farther = (_outer(X[i] - X[p]) - _outer(X[i] - X[j])) @ cp.vec(M, order="F")
-    return cp.Problem(
-        cp.Minimize(cp.trace(M @ (near.T @ near)) + c * cp.sum(xi)),
-        [
-            (farther >= 1 - xi).set_label("margin"),
-            (xi >= 0).set_label("slack"),
-            (M >> 0).set_label("psd"),
-        ],
-    )
+    margins = [(farther >= 1 - xi).set_label("margin"), (xi >= 0).set_label("slack")]
+    cost = cp.trace(M @ (near.T @ near)) + c * cp.sum(xi)
+    return cp.Problem(cp.Minimize(cost), [*margins, (M >> 0).set_label("psd")])
 
 
 def _outer(differences: np.ndarray) -> np.ndarray:

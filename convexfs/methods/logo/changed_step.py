@@ -1,24 +1,16 @@
 """Fit Logo with a changed problem: the damped fixed point of its steps."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.change import is_change, takes
+from convexfs.methods.base.change import is_change
 from convexfs.methods.base.fixed_point import History, iterate
-from convexfs.methods.base.formulation import Formulation, Solving
 from convexfs.methods.base.solve_step import require_answer, solve_step
 from convexfs.methods.logo.fixed_points.candidate_features import Audit, FixedPoint
 from convexfs.methods.logo.margins import Locality
-from convexfs.methods.logo.newton import Objective
+from convexfs.methods.logo.settings import LogoRequest
 from convexfs.methods.logo.working_set import cleaned, hyper_of, left_until
-
-
-def takes_counts(build: Callable[..., Any]) -> bool:
-    """Return whether a build takes the sample weights `counts`, itself or through `problem`."""
-    return takes(build, "counts")
 
 
 @dataclass(frozen=True)
@@ -32,24 +24,16 @@ class ChangedStep:
 
 
 def changed_fixed_point(
-    locality: Locality,
-    objective: Objective,
-    formulation: Formulation,
-    solving: Solving,
-    history: History,
-    *,
-    tol: float,
-    max_iter: int,
-    damping: float,
-    start: np.ndarray | None = None,
+    locality: Locality, request: LogoRequest, history: History, start: np.ndarray | None = None
 ) -> FixedPoint:
     """Iterate damped steps of a changed problem over all features, to a fixed point if possible.
 
     Its gap is that of the last step's cone program: what a score must not
     exceed is known for the printed problems only.
     """
-    columns = locality.take(np.arange(locality.X.shape[1]))
-    counts = objective.counts
+    settings, solving, formulation = request.settings, request.solving, request.formulation
+    columns, counts = locality.take(np.arange(locality.X.shape[1])), locality.counts
+    objective = request.objective(counts)
     if counts is None and not is_change(solving.build):
         counts = np.ones(len(locality.rows))
 
@@ -64,6 +48,9 @@ def changed_fixed_point(
         return ChangedStep(cleaned(weights, objective), value, certificate.worst, solution.solver)
 
     start = np.ones(columns.shape[1]) if start is None else start
-    end = iterate(step, start, history, tol=tol, max_iter=max_iter, damping=damping)
+    end = iterate(
+        step, start, history, tol=settings.tol, max_iter=settings.max_iter,
+        damping=settings.damping,
+    )  # fmt: skip
     audit = Audit(np.empty(0, np.int64), end.answer.gap)
     return FixedPoint(end.answer.w, end.before, end, audit)

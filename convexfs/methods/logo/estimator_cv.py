@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,20 +17,12 @@ from convexfs.batch.workers import pool
 from convexfs.errors import ConvexfsError, InputError
 from convexfs.estimators.callbacks import reported_fit, with_callbacks
 from convexfs.estimators.selector import WeightSelector
-from convexfs.estimators.validation import AS_IT_IS, Accepts, refuse_unknown
+from convexfs.estimators.validation import AS_IT_IS, Accepts
 from convexfs.methods.base.formulation import Step, parameters, taken_by
 from convexfs.methods.base.progress import joined, narrator
 from convexfs.methods.logo.estimator import Logo, class_distances
 from convexfs.methods.logo.fit import fit_logo, logo
 from convexfs.methods.logo.settings import LogoRequest, Settings
-
-
-@dataclass(frozen=True)
-class FoldTask:
-    """A task of the search: one fold at one pair of sigma and lam, by their indices."""
-
-    fold: int
-    pair: int
 
 
 @dataclass(frozen=True)
@@ -52,14 +45,15 @@ class SearchData:
     requests: Sequence[LogoRequest]
 
 
-def score_fold(task: FoldTask, data: SearchData) -> FoldScore:
+def score_fold(task: tuple[int, int], data: SearchData) -> FoldScore:
     """Fit Logo on a fold's training samples; return its accuracy on the held-out ones and times.
 
-    Each fit starts from Logo's own start and computes its own distances: which fixed point is
-    reached depends on both, and scores are to be those of the estimator that is returned.
+    A task has the indices of a fold and of a pair of sigma and lam. Each fit starts from Logo's
+    own start and computes its own distances: which fixed point is reached depends on both, and
+    scores are to be those of the estimator that is returned.
     """
-    train, test = data.folds[task.fold]
-    request, X = data.requests[task.pair], data.X[train]
+    (train, test), request = data.folds[task[0]], data.requests[task[1]]
+    X = data.X[train]
     present, own_codes = np.unique(data.codes[train], return_inverse=True)
     began = time.perf_counter()
     result = fit_logo(X, own_codes, request)
@@ -83,7 +77,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
         Kernel widths and penalties to try, every pair.
     cv : int, splitter or iterable, default=10
         As scikit-learn takes it; an int is the number of stratified folds, fewer
-        if the smallest class is smaller.
+        if the smallest class is smaller. A splitter gets the `groups` of ``fit``.
     algorithm, damping, tol, max_iter, time_limit
         As in :class:`convexfs.Logo`.
     n_jobs : int, optional
@@ -126,15 +120,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
     lams: Sequence[float] = (0.5, 1.0, 5.0)
     cv: Any = 10
 
-    def fit(
-        self, X: Any, y: Any, *, groups: Any = None, blocks: Any = None, **unknown: Any
-    ) -> Self:
-        """Choose sigma and lam by cross-validation on `X`, `y`, then fit all samples.
-
-        A splitter `cv` gets the `groups`.
-        """
-        refuse_unknown(self, unknown)
-        self._groups, self._blocks = groups, blocks
+    def _fitted(self, X: Any, y: Any) -> Self:
         X, codes = self._validate(X, y)
         data = self._search_data(X, codes)
         self.cv_results_ = tabulate(data, self._scores(data))
@@ -144,7 +130,8 @@ class LogoCV(ClassifierMixin, WeightSelector):
         self.sigma_, self.lam_ = self.best_params_["sigma"], self.best_params_["lam"]
         best = Logo(**self._shared(), **self.best_params_)
         self.best_estimator_ = best.fit(X, self.classes_[codes])
-        self._take(self.best_estimator_)
+        for name in ("weights_", "solution_", "certificate_", "n_iter_"):
+            setattr(self, name, getattr(self.best_estimator_, name))
         self._remember(X, codes)
         return self
 
@@ -169,12 +156,6 @@ class LogoCV(ClassifierMixin, WeightSelector):
             best = Logo(**self._shared(), sigma=sigma, lam=lam)
         return best._step(X, codes)
 
-    def _take(self, best: Logo) -> None:
-        self.weights_ = best.weights_
-        self.solution_ = best.solution_
-        self.certificate_ = best.certificate_
-        self.n_iter_ = best.n_iter_
-
     def _shared(self) -> dict[str, Any]:
         names = set(Logo().get_params()) & set(self.get_params())
         return {name: getattr(self, name) for name in names}
@@ -184,11 +165,8 @@ class LogoCV(ClassifierMixin, WeightSelector):
         lams = sorted(_listed("lams", self.lams), reverse=True)
         sigmas = sorted(_listed("sigmas", self.sigmas), reverse=True)
         shared, solving = taken_by(Settings, self), self._solving()
-        requests = [
-            LogoRequest(Settings(sigma=sigma, lam=lam, **shared), solving)
-            for lam in lams
-            for sigma in sigmas
-        ]
+        each = [Settings(sigma=sigma, lam=lam, **shared) for lam in lams for sigma in sigmas]
+        requests = [LogoRequest(settings, solving) for settings in each]
         for request in requests:
             request.check()
         splitter: Any = check_cv(_fold_count(self.cv, codes), codes, classifier=True)
@@ -200,8 +178,8 @@ class LogoCV(ClassifierMixin, WeightSelector):
     @with_callbacks
     def _scores(self, data: SearchData) -> list[list[FoldScore]]:
         """Fit every fold at every pair in worker processes; return scores[fold][pair]."""
-        n_pairs = len(data.requests)
-        tasks = [FoldTask(fold, pair) for fold in range(len(data.folds)) for pair in range(n_pairs)]
+        folds, pairs = range(len(data.folds)), range(len(data.requests))
+        tasks = list(product(folds, pairs))
         jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         scores = {}
         with reported_fit(self, data.X, data.codes, len(tasks)) as report:
@@ -212,10 +190,7 @@ class LogoCV(ClassifierMixin, WeightSelector):
                 scores[outcome.task] = outcome.value
                 if tell is not None:
                     tell(f"{len(scores)} of {len(tasks)} fits, one per fold, sigma and lam")
-        return [
-            [scores[FoldTask(fold, pair)] for pair in range(n_pairs)]
-            for fold in range(len(data.folds))
-        ]
+        return [[scores[fold, pair] for pair in pairs] for fold in folds]
 
 
 def tabulate(data: SearchData, scores: list[list[FoldScore]]) -> dict[str, Any]:

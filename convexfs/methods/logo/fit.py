@@ -9,23 +9,13 @@ from typing import Any
 import numpy as np
 
 from convexfs.errors import InputError, warn
-from convexfs.methods.base.fixed_point import (
-    FixedPointCertificate,
-    History,
-    another_point,
-    best_of_starts,
-    checked_start,
-    relief_weights,
-    starting_points,
-)
+from convexfs.methods.base import fixed_point
+from convexfs.methods.base.change import takes
 from convexfs.methods.base.formulation import DEFAULT_SOLVING, Solving, Step
 from convexfs.methods.base.row_permutations import permuted_labels
-from convexfs.methods.logo.changed_step import (
-    changed_fixed_point,
-    takes_counts,
-)
+from convexfs.methods.logo.changed_step import changed_fixed_point
 from convexfs.methods.logo.fixed_points.algorithm1 import paper_fixed_point
-from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, certified_fixed_point
+from convexfs.methods.logo.fixed_points.candidate_features import certified_fixed_point
 from convexfs.methods.logo.margins import (
     Locality,
     entry_scores,
@@ -36,15 +26,13 @@ from convexfs.methods.logo.margins import (
 )
 from convexfs.methods.logo.margins import MixedLocality as MixedLocality
 from convexfs.methods.logo.settings import LogoRequest, Settings
-from convexfs.methods.logo.working_set import hyper_of, restricted_solver
+from convexfs.methods.logo.working_set import hyper_of
 from convexfs.neighbors.missing_values import MixedSamples
 from convexfs.neighbors.sample_weight import SampleWeights
 from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
 
 #: Most entries of the margin matrix of a stated problem, 0.8 GB; more is an error.
 _MOST_MARGINS = 100_000_000
-#: Relative duality gap at which the native solver stops; the certificate accepts up to NATIVE_TOL.
-_NATIVE_GAP = 1e-10
 
 
 @dataclass(frozen=True)
@@ -61,7 +49,7 @@ class LogoResult:
 
     weights: np.ndarray
     solution: Solution
-    certificate: FixedPointCertificate
+    certificate: fixed_point.FixedPointCertificate
     converged: bool
     period: int
     history: list[dict[str, Any]]
@@ -124,7 +112,7 @@ def logo(
     request = LogoRequest(settings or Settings(), solving)
     request.check()
     build = solving.build
-    if weights is not None and build is not None and not takes_counts(build):
+    if weights is not None and build is not None and not takes(build, "counts"):
         raise InputError(
             "samples count differently, and the changed problem does not ask for it: have build "
             "take counts, as in counts @ cp.logistic(-(Z @ w)), or leave the weights out"
@@ -142,36 +130,38 @@ def fit_locality(
 ) -> LogoResult:
     """Fit Logo to a Locality (classes or numeric target) from every start; warn of failures."""
     settings, n_features = request.settings, locality.X.shape[1]
-    start = checked_start(settings.start, settings.n_starts, n_features)
+    start = fixed_point.checked_start(settings.start, settings.n_starts, n_features)
     if request.searches:
         request = _penalised(locality, request, permuted)
         if watch is not None:
             lam, number = request.settings.lam, settings.n_permutations
             watch(f"lam {lam:.3g}, set by {number} permutations of the labels")
     until = request.deadline
-    points = starting_points(
-        start, settings.n_starts, lambda: relief_weights(relief_margin(locality)), n_features, seed
-    )
-    result = best_of_starts(
-        points,
-        lambda given: _fit(locality, request, until, start=given, watch=watch),
-        _objective,
-        settings.tol,
-        until,
-    )
+
+    def relief() -> np.ndarray:
+        return fixed_point.relief_weights(relief_margin(locality))
+
+    def fit(given: np.ndarray | None) -> LogoResult:
+        return _fit(locality, request, until, start=given, watch=watch)
+
+    points = fixed_point.starting_points(start, settings.n_starts, relief, n_features, seed)
+    result = fixed_point.best_of_starts(points, fit, _objective, settings.tol, until)
     _explain(result, request, locality)
     return replace(result, lam=None if settings.beta is not None else float(request.settings.lam))
 
 
 def _penalised(
-    locality: Locality, request: LogoRequest, permuted: Callable[..., np.ndarray] | None
+    locality: Locality,
+    request: LogoRequest,
+    permuted: Callable[..., np.ndarray] | None,
+    lam: float | None = None,
 ) -> LogoRequest:
-    """Return the request with the penalty that permuted labels set."""
-    permuted = permuted or partial(permuted_labels, seed=0)
-    labels = permuted(locality.codes, request.settings.n_permutations)
-    return request.with_penalty(
-        null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
-    )
+    """Return the request with a penalty, by default the one that permuted labels set."""
+    if lam is None:
+        permuted = permuted or partial(permuted_labels, seed=0)
+        labels = permuted(locality.codes, request.settings.n_permutations)
+        lam = null_penalty(labels, lambda codes: entry_scores(locality.at_labels(codes)))
+    return request.changed(lam=lam)
 
 
 def step(
@@ -209,15 +199,13 @@ def step_at(
             f"{n_samples * n_features:.0e} margins, too many to hold: state it on fewer columns"
         )
     if request.searches:
-        request = (
-            _penalised(locality, request, permuted) if lam is None else request.with_penalty(lam)
-        )
+        request = _penalised(locality, request, permuted, lam)
     start = np.ones(n_features) if at is None else at
     columns = locality.take(np.arange(n_features))
     values = {"Z": locality.margins(columns, locality.signed(columns, start))}
     if locality.counts is not None:
         values["counts"] = locality.counts
-    return Step(request.formulation, values, hyper_of(request.objective), start)
+    return Step(request.formulation, values, hyper_of(request.objective()), start)
 
 
 def _objective(result: LogoResult) -> float:
@@ -241,34 +229,28 @@ def _fit(
     start: np.ndarray | None = None,
     watch: Callable[[str], Any] | None = None,
 ) -> LogoResult:
-    began, history = time.perf_counter(), History(until=until, watch=watch)
-    point = _find(locality, request, history, start)
-    certificate = FixedPointCertificate(
-        primal_residual=request.objective.violation(point.weights),
-        dual_residual=None,
-        complementarity=None,
-        gap=point.audit.gap,
-        tol=request.gap_tol,
-        basis="formula",
-        residual=point.end.residual,
-        residual_tol=request.settings.tol,
-        n_violated=len(point.audit.violated),
-        n_features=len(point.weights),
-    )
+    began, history = time.perf_counter(), fixed_point.History(until=until, watch=watch)
+    find = certified_fixed_point
+    if request.printed:
+        find = paper_fixed_point
+    elif request.solving.build is not None:
+        find = changed_fixed_point
+    point = find(locality, request, history, start)
+    certificate = fixed_point.FixedPointCertificate(
+        primal_residual=request.objective().violation(point.weights), dual_residual=None,
+        complementarity=None, gap=point.audit.gap, tol=request.gap_tol, basis="formula",
+        residual=point.end.residual, residual_tol=request.settings.tol,
+        n_violated=len(point.audit.violated), n_features=len(point.weights),
+    )  # fmt: skip
+    rows, end = history.rows, point.end
     solution = Solution(
-        status=OPTIMAL if certificate.ok else INACCURATE,
-        solver=_solver_that_ran(request, point.end.answer),
-        primal={request.formulation.symbol: point.weights},
-        objective=point.end.answer.value,
-        solve_seconds=time.perf_counter() - began,
-        iterations=len(history.rows),
-        tol=request.gap_tol,
-    )
-    converged = point.end.converged and certificate.ok is True
-    period = point.end.period
-    rows = history.rows
+        OPTIMAL if certificate.ok else INACCURATE, _solver_that_ran(request, end.answer),
+        primal={request.formulation.symbol: point.weights}, objective=end.answer.value,
+        solve_seconds=time.perf_counter() - began, iterations=len(rows), tol=request.gap_tol,
+    )  # fmt: skip
+    converged = end.converged and certificate.ok is True
     return LogoResult(
-        point.weights, solution, certificate, converged, period, rows, len(rows), point.before
+        point.weights, solution, certificate, converged, end.period, rows, len(rows), point.before
     )
 
 
@@ -279,30 +261,6 @@ def _solver_that_ran(request: LogoRequest, answer: Any) -> str:
     from convexfs.solving.backends import backend
 
     return getattr(answer, "solver", "") or backend(request.solving.solver).name
-
-
-def _find(
-    locality: Locality,
-    request: LogoRequest,
-    history: History,
-    start: np.ndarray | None,
-) -> FixedPoint:
-    settings, solving = request.settings, request.solving
-    objective = replace(request.objective, counts=locality.counts)
-    limits = {"tol": settings.tol, "max_iter": settings.max_iter, "start": start}
-    if request.printed:
-        return paper_fixed_point(locality, objective, history, prune=settings.prune, **limits)
-    if solving.build is not None:
-        return changed_fixed_point(
-            locality, objective, request.formulation, solving, history,
-            damping=settings.damping, **limits,
-        )  # fmt: skip
-    restricted = restricted_solver(request.formulation, request.native, solving, history.until)
-    return certified_fixed_point(
-        locality, objective, restricted, history, damping=settings.damping,
-        gap_tol=_NATIVE_GAP if request.native else solving.tol,
-        **limits,
-    )  # fmt: skip
 
 
 def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> None:
@@ -322,7 +280,7 @@ def _explain(result: LogoResult, request: LogoRequest, locality: Locality) -> No
         warn(f"all weights are 0; {cure}")
     if not result.converged and not (price and settings.lam == 0):
         warn(_refusal(result, request))
-    if elsewhere := another_point(result.starts):
+    if elsewhere := fixed_point.another_point(result.starts):
         warn(elsewhere)
 
 

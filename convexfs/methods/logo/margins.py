@@ -1,6 +1,6 @@
 """Neighbours and margins of samples, as functions of the feature weights."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.logo.newton import Loss
-from convexfs.neighbors.feature_blocks import (
-    all_distances,
-    exact_scores,
-    feature_scores,
-    margin_columns,
-    pair_products,
-    score_pairs,
-    take_columns,
-    weighted_distances,
-)
+from convexfs.neighbors import feature_blocks
 from convexfs.neighbors.missing_gradients import pairs_of
 from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights
@@ -30,8 +21,6 @@ MOST_COLUMNS = 1000
 _MANY = 300
 #: RELIEF's sigma, as a fraction of the largest distance: so small that only the nearest count.
 _NEAREST = 1e-9
-#: Most differences of pairs held in memory at a time; 16 MB.
-_BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -70,9 +59,9 @@ class Locality:
         if self.known is not None:
             return self.known
         if self.X.shape[1] <= MOST_COLUMNS:
-            columns = take_columns(self.X, np.arange(self.X.shape[1]))
-            return weighted_distances(columns, np.ones(self.X.shape[1]), self.dtype)
-        return all_distances(self.X, self.map)
+            columns = feature_blocks.take_columns(self.X, np.arange(self.X.shape[1]))
+            return feature_blocks.weighted_distances(columns, np.ones(self.X.shape[1]), self.dtype)
+        return feature_blocks.all_distances(self.X, self.map)
 
     @property
     def rough(self) -> "Locality":
@@ -94,7 +83,7 @@ class Locality:
 
     def take(self, index: np.ndarray) -> Any:
         """Return some columns of X in the form that `signed` and `margins` need."""
-        return take_columns(self.X, index)
+        return feature_blocks.take_columns(self.X, index)
 
     def signed(self, columns: Any, w: np.ndarray) -> np.ndarray:
         """Return N x N neighbour probabilities at weights w: misses positive, hits negative."""
@@ -103,7 +92,7 @@ class Locality:
 
     def distances(self, columns: Any, w: np.ndarray) -> np.ndarray:
         """Return the N x N distances over a few columns, weighted by w."""
-        return weighted_distances(columns, w, self.dtype)
+        return feature_blocks.weighted_distances(columns, w, self.dtype)
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
         rows = None if self.weights is None else self.weights.rows
@@ -137,7 +126,7 @@ class Locality:
 
     def margins(self, columns: Any, signed: np.ndarray) -> np.ndarray:
         """Return the margin matrix Z of a few columns, one row per sample with a margin."""
-        return margin_columns(columns, signed)[self.rows]
+        return feature_blocks.margin_columns(columns, signed)[self.rows]
 
     def seen_from(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return signed neighbour probabilities and margins ``Zw`` at weights of all features."""
@@ -153,11 +142,12 @@ class Locality:
 
         Pairs of a total mass `dropped` may be left out.
         """
-        return feature_scores(self.X, score_pairs(signed, p, dropped), self.map)
+        pairs = feature_blocks.score_pairs(signed, p, dropped)
+        return feature_blocks.feature_scores(self.X, pairs, self.map)
 
     def exact_scores(self, index: np.ndarray, signed: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the scores ``Z'p`` of some features in float64 over all pairs of samples."""
-        return exact_scores(self.X, index, score_pairs(signed, p))
+        return feature_blocks.exact_scores(self.X, index, feature_blocks.score_pairs(signed, p))
 
     def turning(
         self,
@@ -182,37 +172,27 @@ class Locality:
         moved : array (n, J)
             ``sum_j w_j t_njk``.
         """
-        columns = np.ascontiguousarray(columns)
-        pairs = score_pairs(signed, self.on_all_samples(p), dropped_share * 2.0 * p.sum())
-        curved = pair_products(columns, pairs, self.dtype)
+        curved = self.products(columns, signed, p, dropped_share)
         moved = self.margins(columns, signed * distances)
         hits = self.margins(columns, self.hit_shares(distances, signed))
-        return self.less_means(curved, moved, (Z + hits, hits), w, p)
-
-    @staticmethod
-    def less_means(
-        curved: np.ndarray,
-        moved: np.ndarray,
-        means: tuple[np.ndarray, np.ndarray],
-        w: np.ndarray,
-        p: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums of products less those of the means, of misses and with a minus of hits."""
-        for sign, mean in zip((1.0, -1.0), means, strict=True):
+        # Subtract the products of the means: of misses, and with a minus of hits.
+        for sign, mean in ((1.0, Z + hits), (-1.0, hits)):
             curved = curved - sign * (mean * p[:, None]).T @ mean
             moved = moved - sign * (mean @ w)[:, None] * mean
         return curved, moved
+
+    def products(
+        self, columns: Any, signed: np.ndarray, p: np.ndarray, dropped_share: float
+    ) -> np.ndarray:
+        """Return ``sum_n p_n sum_i A_ni d d'`` with ``d = |x_n - x_i|``, in these columns."""
+        dropped = dropped_share * 2.0 * p.sum()
+        pairs = feature_blocks.score_pairs(signed, self.on_all_samples(p), dropped)
+        return feature_blocks.pair_products(columns, pairs, self.dtype)
 
     def on_all_samples(self, p: np.ndarray) -> np.ndarray:
         full = np.zeros(len(self.codes))
         full[self.rows] = p
         return full
-
-
-def few_rows(width: int, n_rows: int) -> Iterator[slice]:
-    """Yield slices of rows whose data, `width` numbers per row, fit a small buffer."""
-    step = max(1, _BLOCK_CELLS // width)
-    return (slice(first, first + step) for first in range(0, n_rows, step))
 
 
 def lam_max(locality: Locality) -> float:
@@ -293,7 +273,8 @@ class MixedLocality(Locality):
     ) -> tuple[np.ndarray, np.ndarray]:
         pulls = self.on_all_samples(p)
         curved, moved = np.zeros((len(w), len(w))), np.zeros(columns.shape)
-        for rows in few_rows(columns.size, len(columns)):
+        for block in columns.row_blocks(columns.size):
+            rows = slice(*block)
             pairs = pairs_of(columns, rows, w)
             off = pairs.deviations(signed[rows])
             moved[rows] = ((off @ w)[:, None] @ pairs.slope)[:, 0]

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.methods.logo.newton import Constrained, Objective, Penalised, pull, solve_restricted
+from convexfs.methods.base.solve_step import native_solution
+from convexfs.methods.logo.newton import Constrained, Objective, Penalised, minimise
 from convexfs.methods.logo.working_set import DenseColumns, solve_by_working_set
-from convexfs.records import INACCURATE, NATIVE, OPTIMAL, Solution
+from convexfs.records import Solution
 
 TOL = 1e-10
 Numbers = Mapping[str, Any]
@@ -56,26 +57,19 @@ def lam_max(Z: np.ndarray) -> float:
 def _solve(Z: np.ndarray, objective: Objective, tol: float) -> Solution:
     start = time.perf_counter()
     Z = np.asarray(Z, dtype=np.float64)
-    answer = solve_by_working_set(DenseColumns(Z), objective, solve_restricted, tol=tol)
+    answer = solve_by_working_set(DenseColumns(Z), objective, minimise, tol=tol)
     level = objective.level(answer.scores)
-    return Solution(
-        status=OPTIMAL if answer.gap <= tol else INACCURATE,
-        solver=NATIVE,
-        primal={"w": answer.w},
-        dual={"sign": np.maximum(level - answer.scores, 0.0)} | _multiplier(objective, level),
-        objective=answer.value,
-        solve_seconds=time.perf_counter() - start,
-        iterations=len(answer.sizes),
-        tol=tol,
-    )
-
-
-def _multiplier(objective: Objective, level: float) -> dict[str, np.ndarray]:
-    return {"total": np.array([level])} if isinstance(objective, Constrained) else {}
+    dual = {"sign": np.maximum(level - answer.scores, 0.0)}
+    if isinstance(objective, Constrained):
+        dual["total"] = np.array([level])
+    return native_solution(
+        start, {"w": answer.w}, answer.value, dual=dual, solved=answer.gap <= tol,
+        iterations=len(answer.sizes), tol=tol,
+    )  # fmt: skip
 
 
 def _gap(objective: Objective, values: Numbers, primal: Numbers) -> float:
     Z, w = np.asarray(values["Z"]), np.asarray(primal["w"])
     margins = Z @ w
-    scores = DenseColumns(Z).scores(pull(margins))
+    scores = DenseColumns(Z).scores(objective.pull(margins))
     return objective.gap(margins, w, np.max(scores, initial=0.0))

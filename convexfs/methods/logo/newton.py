@@ -43,21 +43,28 @@ class Loss:
     counts: np.ndarray | None = field(default=None, compare=False, kw_only=True)
 
     def loss(self, margins: np.ndarray) -> float:
-        return logistic_loss(margins, self.counts)
+        """Return ``sum_n log(1 + exp(-m_n))`` without overflow."""
+        return self._sum(np.logaddexp(0.0, -margins))
 
     def entropy(self, shrink: float, margins: np.ndarray) -> float:
         """Return the dual objective: the summed entropy of the dual variables times `shrink`."""
-        return entropy(shrink * pull(margins), self.counts)
+        p = shrink * expit(-margins)
+        return self._sum(entr(p) + entr(1.0 - p))
 
     def pull(self, margins: np.ndarray) -> np.ndarray:
         """Return each sample's dual variable: minus the derivative of the loss in its margin."""
-        return pull(margins) if self.counts is None else self.counts * pull(margins)
+        return self._counted(expit(-margins))
 
     def curvature(self, margins: np.ndarray) -> np.ndarray:
         """Return the second derivative of the loss in each margin."""
-        p = pull(margins)
-        curved = p * (1.0 - p)
-        return curved if self.counts is None else self.counts * curved
+        p = expit(-margins)
+        return self._counted(p * (1.0 - p))
+
+    def _counted(self, terms: np.ndarray) -> np.ndarray:
+        return terms if self.counts is None else self.counts * terms
+
+    def _sum(self, terms: np.ndarray) -> float:
+        return float(terms.sum() if self.counts is None else self.counts @ terms)
 
 
 @dataclass(frozen=True)
@@ -107,23 +114,6 @@ class Constrained(Loss):
 Objective = Penalised | Constrained
 
 
-def logistic_loss(margins: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """Return ``sum_n log(1 + exp(-m_n))`` without overflow, weighted by `counts`."""
-    terms = np.logaddexp(0.0, -margins)
-    return float(terms.sum() if counts is None else counts @ terms)
-
-
-def pull(margins: np.ndarray) -> np.ndarray:
-    """Return ``p_n = 1 / (1 + exp(m_n))``, minus the derivative of the loss in each margin."""
-    return expit(-margins)
-
-
-def entropy(p: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """Return ``sum_n H(p_n)``, the binary entropies of p, weighted by `counts`."""
-    terms = entr(p) + entr(1.0 - p)
-    return float(terms.sum() if counts is None else counts @ terms)
-
-
 def relative(gap: float, value: float) -> float:
     """Return ``gap / (1 + |value|)``: a duality gap relative to the objective value."""
     return gap / (1.0 + abs(value))
@@ -146,24 +136,14 @@ _MOST_HALVINGS, _MOST_ROOT_STEPS, _MOST_POLISHES = 40, 60, 20
 _LAM_FACTOR, _ROOT_ACCURACY = 4.0, 1e-6
 
 
-@dataclass(frozen=True)
-class Point:
-    """Weights with their margins ``Zw`` and scores ``Z'p``."""
-
-    w: np.ndarray
-    margins: np.ndarray
-    scores: np.ndarray
-    steps: int
-
-
 def minimise(
     Z: np.ndarray,
     objective: Objective,
     start: np.ndarray | None = None,
     tol: float = 1e-10,
     until: float = np.inf,
-) -> Point:
-    """Minimise the objective over w >= 0 to a relative gap of `tol` or a limit; return the point.
+) -> np.ndarray:
+    """Minimise the objective over w >= 0 to a relative gap of `tol` or a limit; return w.
 
     Parameters
     ----------
@@ -182,37 +162,29 @@ def minimise(
     return _constrained(columns, objective, w, tol, until)
 
 
-def solve_restricted(
-    Z: np.ndarray, objective: Objective, start: np.ndarray, tol: float, until: float = np.inf
-) -> np.ndarray:
-    """Minimise the objective over the columns of a working set by proximal Newton; return w."""
-    return minimise(Z, objective, start, tol, until).w
-
-
 def _penalised(
     columns: np.ndarray, objective: Penalised, w: np.ndarray, tol: float, until: float
-) -> Point:
+) -> np.ndarray:
     margins, best = w @ columns, np.inf
-    for step in range(_MOST_STEPS):
+    for _ in range(_MOST_STEPS):
         scores = columns @ objective.pull(margins)
         value = objective.value(margins, w)
         gap = relative(objective.gap(margins, w, np.max(scores, initial=0.0)), value)
         if gap <= tol or time.perf_counter() > until:
-            return Point(w, margins, scores, step)
-        direction, change = _newton_direction(
-            columns, objective.curvature(margins), objective.lam - scores, w
-        )
-        slope = float((objective.lam - scores) @ direction)
+            return w
+        curvature, gradient = objective.curvature(margins), objective.lam - scores
+        direction, change = _newton_direction(columns, curvature, gradient, w)
+        slope = float(gradient @ direction)
         size = _step_size(objective, (margins, change), (w, direction), (value, slope))
         # If rounding hides the decrease of the objective, only the gap shows progress.
         blind = -slope <= _BLIND * (1.0 + value)
         if size == 0.0 or (blind and gap > 0.5 * best):
-            return Point(w, margins, scores, step)
+            return w
         best = gap if blind else np.inf
         w = np.maximum(w + size * direction, 0.0)
         # Recompute, because updated margins would accumulate rounding errors.
         margins = w @ columns
-    return Point(w, margins, columns @ objective.pull(margins), _MOST_STEPS)
+    return w
 
 
 def _newton_direction(
@@ -276,7 +248,7 @@ def _step_size(
 
 def _constrained(
     columns: np.ndarray, objective: Constrained, w: np.ndarray, tol: float, until: float
-) -> Point:
+) -> np.ndarray:
     """Solve eq. 8: search the lam at which the total weight is beta, then polish by Newton steps.
 
     At the optimum of eq. 7 the gap of eq. 8 is ``lam (beta - 1'w)``: at the lowest
@@ -287,35 +259,35 @@ def _constrained(
     sums = columns.sum(axis=1) if counts is None else columns @ counts
     high = max(float(np.max(sums, initial=0.0)) / 2.0, lowest)
     at_high, lam = -objective.beta, max(high / _LAM_FACTOR, lowest)
-    point = _penalised(columns, Penalised(lam, counts=counts), w, tol, until)
+    w = _penalised(columns, Penalised(lam, counts=counts), w, tol, until)
     factor = _LAM_FACTOR
-    while point.w.sum() < objective.beta and lam > lowest:
+    while w.sum() < objective.beta and lam > lowest:
         # Increase the factor: a budget of 1e30 would otherwise take hundreds of steps.
-        high, at_high, factor = lam, point.w.sum() - objective.beta, factor**1.5
+        high, at_high, factor = lam, w.sum() - objective.beta, factor**1.5
         lam = max(lam / factor, lowest)
-        point = _penalised(columns, Penalised(lam, counts=counts), point.w, tol, until)
-    if point.w.sum() <= objective.beta:
-        return point
-    point = _root(columns, objective, point, (lam, high, at_high), until)
-    return _polished(columns, objective, point, tol)
+        w = _penalised(columns, Penalised(lam, counts=counts), w, tol, until)
+    if w.sum() <= objective.beta:
+        return w
+    w = _root(columns, objective, w, (lam, high, at_high), until)
+    return _polished(columns, objective, w, tol)
 
 
 def _root(
     columns: np.ndarray,
     objective: Constrained,
-    point: Point,
+    w: np.ndarray,
     bracket: tuple[float, float, float],
     until: float,
-) -> Point:
+) -> np.ndarray:
     """Search the lam whose total weight is close to beta by the Illinois method, in log lam."""
     low, high, at_high = bracket
-    at_low, side = point.w.sum() - objective.beta, 0
+    at_low, side = w.sum() - objective.beta, 0
     for _ in range(_MOST_ROOT_STEPS):
         share = np.clip(at_low / (at_low - at_high), 0.05, 0.95)
         lam = float(low ** (1 - share) * high**share)
         priced = Penalised(lam, counts=objective.counts)
-        point = _penalised(columns, priced, point.w, _ROOT_ACCURACY, until)
-        excess = point.w.sum() - objective.beta
+        w = _penalised(columns, priced, w, _ROOT_ACCURACY, until)
+        excess = w.sum() - objective.beta
         if abs(excess) <= _ROOT_ACCURACY * objective.beta:
             break
         # Halve the value at an end of the bracket that stays twice, so that both ends move
@@ -325,23 +297,23 @@ def _root(
         else:
             high, at_high, at_low = lam, excess, at_low / (2 if side < 0 else 1)
         side = 1 if excess > 0 else -1
-    return point
+    return w
 
 
-def _polished(columns: np.ndarray, objective: Constrained, point: Point, tol: float) -> Point:
-    """Take Newton steps on ``1'w = beta`` over features in use; return the point of least gap."""
-    w = point.w * (objective.beta / point.w.sum())
-    best, least = point, np.inf
+def _polished(columns: np.ndarray, objective: Constrained, w: np.ndarray, tol: float) -> np.ndarray:
+    """Take Newton steps on ``1'w = beta`` over features in use; return the w of least gap."""
+    best, least = w, np.inf
+    w = w * (objective.beta / w.sum())
     for _ in range(_MOST_POLISHES):
         margins = w @ columns
         scores = columns @ objective.pull(margins)
         gap = objective.gap(margins, w, np.max(scores, initial=0.0))
         if gap < least:
-            best, least = Point(w, margins, scores, point.steps), gap
+            best, least = w, gap
         if relative(least, objective.value(margins, w)) <= tol or gap > 2 * least:
             break
         w = _equality_step(columns, objective.curvature(margins), scores, w)
-        w *= objective.beta / w.sum()
+        w = w * (objective.beta / w.sum())
     return best
 
 

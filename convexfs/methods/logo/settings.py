@@ -26,6 +26,8 @@ NULL = "null"
 #: Largest relative gap that is accepted of a cvxpy solver, as a multiple of its tolerance. The dual
 #: point is made from w alone, so that 1e-6 on the cone program becomes 1e-4 here.
 _BACKEND_SLACK = 100.0
+#: Relative duality gap at which the native solver stops; the certificate accepts up to NATIVE_TOL.
+_NATIVE_GAP = 1e-10
 
 
 @parameters
@@ -89,15 +91,16 @@ class LogoRequest:
         lam = self.settings.lam
         return isinstance(lam, str) and lam == NULL and self.settings.beta is None
 
-    def with_penalty(self, lam: float) -> "LogoRequest":
-        """Return a copy of the request with another penalty lam."""
-        settings: dict[str, Any] = taken_by(Settings, self.settings) | {"lam": lam}
-        return replace(self, settings=Settings(**settings))
+    def changed(self, **settings: Any) -> "LogoRequest":
+        """Return a copy of the request with other settings, such as another penalty lam."""
+        return replace(self, settings=Settings(**taken_by(Settings, self.settings) | settings))
 
-    @property
-    def objective(self) -> Objective:
+    def objective(self, counts: np.ndarray | None = None) -> Objective:
+        """Return the objective, with `counts` of the samples' terms unless all are 1."""
         lam, beta = self.settings.lam, self.settings.beta
-        return Penalised(float(lam)) if beta is None else Constrained(float(beta))
+        if beta is None:
+            return Penalised(float(lam), counts=counts)
+        return Constrained(float(beta), counts=counts)
 
     @property
     def formulation(self) -> Formulation:
@@ -108,6 +111,11 @@ class LogoRequest:
     def native(self) -> bool:
         """Return whether the fit needs no cvxpy solver."""
         return self.printed or runs_natively(self.formulation, self.solving)
+
+    @property
+    def step_tol(self) -> float:
+        """Return the relative duality gap at which the solver of a convex step stops."""
+        return _NATIVE_GAP if self.native else self.solving.tol
 
     @property
     def gap_tol(self) -> float:

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from convexfs.methods.base.formulation import Formulation, Solving
 from convexfs.methods.base.solve_step import require_answer
-from convexfs.methods.logo.newton import Constrained, Objective, relative, solve_restricted
+from convexfs.methods.logo.newton import Constrained, Objective, minimise, relative
+from convexfs.methods.logo.settings import LogoRequest
 
 #: Most features that enter the working set at a time, unless more have weight.
 _FIRST_COLUMNS = 200
@@ -33,24 +33,9 @@ _SOLVER_ROUNDING = 1e-7
 _MOMENT = 0.01
 
 
-class Columns(Protocol):
-    """Protocol of a margin matrix Z that need not be stored: some columns, and products Z'p."""
-
-    @property
-    def n_features(self) -> int: ...
-
-    def take(self, index: np.ndarray) -> np.ndarray:
-        """Return some columns of Z as a float64 matrix."""
-        ...
-
-    def scores(self, p: np.ndarray) -> np.ndarray:
-        """Return ``Z'p``, the score of every feature."""
-        ...
-
-
 @dataclass(frozen=True)
 class DenseColumns:
-    """A margin matrix held in memory."""
+    """A margin matrix Z held in memory."""
 
     Z: np.ndarray
 
@@ -59,9 +44,11 @@ class DenseColumns:
         return self.Z.shape[1]
 
     def take(self, index: np.ndarray) -> np.ndarray:
+        """Return some columns of Z."""
         return self.Z[:, index]
 
     def scores(self, p: np.ndarray) -> np.ndarray:
+        """Return ``Z'p``, the score of every feature."""
         return p @ self.Z
 
 
@@ -70,7 +57,8 @@ class WorkingSetAnswer:
     """Solution by working sets: weights, margins and scores, and the gap over all features.
 
     ``gap`` is relative to one plus the objective; ``scores`` are those of all
-    features at the answer; ``sizes`` those of the working sets.
+    features at the answer; ``sizes`` those of the working sets; ``signed`` the neighbour
+    probabilities that the margins are of, if these are known.
     """
 
     w: np.ndarray
@@ -79,10 +67,11 @@ class WorkingSetAnswer:
     value: float
     gap: float
     sizes: tuple[int, ...]
+    signed: np.ndarray | None = None
 
 
 def solve_by_working_set(
-    columns: Columns,
+    columns: Any,
     objective: Objective,
     restricted: Restricted,
     start: np.ndarray | None = None,
@@ -93,7 +82,8 @@ def solve_by_working_set(
 
     Parameters
     ----------
-    columns : Columns
+    columns : DenseColumns
+        Or another object with its methods: a matrix that is not held in memory.
     objective : Penalised or Constrained
     restricted : callable
         Solves the problem on a few columns.
@@ -139,20 +129,17 @@ def _entering(
     return highest[outside[highest] > level]
 
 
-def restricted_solver(
-    formulation: Formulation, native: bool, solving: Solving, until: float = np.inf
-) -> Restricted:
+def restricted_solver(request: LogoRequest, until: float = np.inf) -> Restricted:
     """Return a function that solves a working set, natively or by cvxpy, until `until`."""
-    if native:
-        return partial(solve_restricted, until=until)
+    formulation, solving = request.formulation, request.solving
+    if request.native:
+        return partial(minimise, until=until)
     from convexfs.solving.solve import solve
 
     def restricted(Z: np.ndarray, objective: Objective, start: np.ndarray, _: float) -> np.ndarray:
         problem = formulation.build(Z, **hyper_of(objective), counts=objective.counts)
-        limit = left_until(until)
-        solution = solve(
-            problem, solving.solver, solving.tol, limit, solving.options, solving.verbose
-        )
+        told = (solving.solver, solving.tol, left_until(until), solving.options, solving.verbose)
+        solution = solve(problem, *told)
         return cleaned(require_answer(solution, formulation.symbol, solving), objective)
 
     return restricted

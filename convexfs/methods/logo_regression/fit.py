@@ -18,14 +18,8 @@ from convexfs.methods.logo.fit import (
     step_at,
 )
 from convexfs.methods.logo.fit import Settings as LogoSettings
+from convexfs.neighbors import regression
 from convexfs.neighbors.missing_values import MixedSamples
-from convexfs.neighbors.regression import (
-    check_difference,
-    has_both,
-    signed_shares,
-    soft_shares,
-    target_difference,
-)
 
 
 @parameters
@@ -54,14 +48,14 @@ class SoftLocality(Locality):
 
     @cached_property
     def delta(self) -> np.ndarray:
-        return target_difference(self.codes, self.difference)
+        return regression.target_difference(self.codes, self.difference)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        return np.flatnonzero(has_both(self.delta))
+        return np.flatnonzero(regression.has_both(self.delta))
 
     def signed_at(self, distances: np.ndarray) -> np.ndarray:
-        return signed_shares(distances, self.delta, self.sigma)
+        return regression.signed_shares(distances, self.delta, self.sigma)
 
     def soft_margins(self, distances: np.ndarray, signed: np.ndarray) -> np.ndarray:
         near = -distances[self.rows] / self.sigma
@@ -73,32 +67,23 @@ class SoftLocality(Locality):
         return self.sigma * (hit - miss)
 
     def hit_shares(self, distances: np.ndarray, signed: np.ndarray) -> np.ndarray:
-        return soft_shares(distances, self.delta, self.sigma)[1]
+        return regression.soft_shares(distances, self.delta, self.sigma)[1]
 
 
 class SoftMixedLocality(SoftLocality, MixedLocality):
     """SoftLocality of samples with missing values or categorical features."""
 
-    at_labels = Locality.at_labels
+    # Signs do not separate misses from hits here, because every sample is partly both.
+    at_labels, turning = Locality.at_labels, Locality.turning
 
-    def turning(
-        self,
-        columns: MixedSamples,
-        w: np.ndarray,
-        distances: np.ndarray,
-        signed: np.ndarray,
-        Z: np.ndarray,
-        p: np.ndarray,
-        dropped_share: float = 0.0,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        # Signs do not separate misses from hits here, because every sample is partly both.
-        curved = np.zeros((len(w), len(w)))
+    def products(
+        self, columns: MixedSamples, signed: np.ndarray, p: np.ndarray, dropped_share: float
+    ) -> np.ndarray:
+        curved = np.zeros((columns.shape[1], columns.shape[1]))
         for n, weights in enumerate(self.on_all_samples(p)[:, None] * signed):
             apart = differences(columns, n)
             curved += apart.T @ (apart * weights[:, None])
-        moved = self.margins(columns, signed * distances)
-        hits = self.margins(columns, self.hit_shares(distances, signed))
-        return self.less_means(curved, moved, (Z + hits, hits), w, p)
+        return curved
 
 
 def differences(samples: MixedSamples, n: int) -> np.ndarray:
@@ -162,7 +147,7 @@ def _request(settings: Settings, solving: Solving) -> LogoRequest:
 def _locality(
     X: np.ndarray | MixedSamples, y: np.ndarray, settings: Settings, map: Callable[..., Any] = map
 ) -> SoftLocality:
-    check_difference(settings.difference)
+    regression.check_difference(settings.difference)
     y = np.asarray(y, dtype=np.float64)
     kind = SoftMixedLocality if isinstance(X, MixedSamples) else SoftLocality
     return kind(X, y, float(settings.sigma), map, difference=settings.difference)

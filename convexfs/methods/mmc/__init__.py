@@ -3,20 +3,13 @@
 from convexfs.methods.base.formulation import Formulation, Method
 
 _FORMULATIONS = (
-    Formulation(
-        name="mmc",
-        equation="max tr(W (Sb - Sw))   s.t. 0 <= W <= I (psd), tr(W) = q",
-        reference="Li, Jiang & Zhang, Efficient and Robust Feature Extraction by Maximum Margin "
+    Formulation("mmc", "max tr(W (Sb - Sw))   s.t. 0 <= W <= I (psd), tr(W) = q",
+        "Li, Jiang & Zhang, Efficient and Robust Feature Extraction by Maximum Margin "
         "Criterion (2006)",
-        symbol="W",
-        cones=frozenset({"LP", "SDP"}),
-    ),
-)
+        symbol="W", cones=frozenset({"LP", "SDP"})),
+)  # fmt: skip
 
 METHOD = Method(
-    name="mmc",
-    home=__name__,
-    estimators={"mmc": "estimator:MMC"},
-    formulations=_FORMULATIONS,
+    name="mmc", home=__name__, estimators={"mmc": "estimator:MMC"}, formulations=_FORMULATIONS,
     component_number=("eigenvalues_", "eigenvalue of Sb - Sw"),
-)
+)  # fmt: skip

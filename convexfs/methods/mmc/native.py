@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from convexfs.records import NATIVE, OPTIMAL, Solution
+from convexfs.methods.base.solve_step import native_solution
+from convexfs.records import Solution
 
 #: A gap up to this times the largest eigenvalue and the number of features is rounding: 0.
 _ROUNDING = 1e-15
@@ -24,14 +25,7 @@ def mmc(Sb: np.ndarray, Sw: np.ndarray, q: int = 1) -> Solution:
     start = time.perf_counter()
     eigenvalues, vectors = eigh(Sb - Sw)
     V = vectors[:, len(Sb) - q :]
-    return Solution(
-        status=OPTIMAL,
-        solver=NATIVE,
-        primal={"W": V @ V.T},
-        objective=float(eigenvalues[len(Sb) - q :].sum()),
-        solve_seconds=time.perf_counter() - start,
-        iterations=0,
-    )
+    return native_solution(start, {"W": V @ V.T}, float(eigenvalues[len(Sb) - q :].sum()))
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

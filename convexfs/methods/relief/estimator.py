@@ -8,7 +8,7 @@ import numpy as np
 
 from convexfs.estimators.selector import ANY_SAMPLES, ClassSelector
 from convexfs.estimators.validation import Accepts
-from convexfs.methods.base.formulation import Step, learned, parameters, taken_by
+from convexfs.methods.base.formulation import Step, learned, parameters
 from convexfs.methods.relief import METHOD, numbers
 from convexfs.methods.relief.fit import Settings, relief
 from convexfs.neighbors.hits_misses import is_share
@@ -117,10 +117,7 @@ class Relief(Settings, ClassSelector):
         return self.l1 > 0 or self.keep is not None
 
     def _evidence(self) -> np.ndarray:
-        # With a changed problem or `keep` there are only weights; otherwise the evidence is the
-        # margin.
-        whole = self.formulation is None and self.keep is None
-        return self.margin_ if whole else self.weights_
+        return self.margin_ if self._one_sum else self.weights_
 
     def _step(self, X: Any, codes: np.ndarray) -> Step:
         if not hasattr(self, "margin_"):
@@ -131,10 +128,8 @@ class Relief(Settings, ClassSelector):
         return Step(formulation, {"z": self.margin_}, {"lam": lam}, None, self.solution_.primal)
 
     def _step_options(self, codes: np.ndarray) -> dict[str, Any]:
-        return {
-            "seed": self._seed(),
-            "weights": self._weights_of(len(codes), getattr(self, "_sample_weight", None)),
-        }
+        weights = self._weights_of(len(codes), getattr(self, "_sample_weight", None))
+        return {"seed": self._seed(), "weights": weights}
 
     @property
     def _one_sum(self) -> bool:
@@ -145,23 +140,16 @@ class Relief(Settings, ClassSelector):
     def _pairs_alike(self) -> bool:
         return self._one_sum and self.class_weight is None
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         if not self._one_sum:
             return None
-        chosen = taken_by(numbers.margin_at_labels, self)
-        weights = self._weights_of(len(X), sample_weight)
-        return numbers.margin_at_labels(X, **chosen, seed=seed, weights=weights)
+        return numbers.margin_at_labels(X, self, seed, self._weights_of(len(X), None))
 
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
         if not self._one_sum:
             return None
-        chosen = taken_by(numbers.shadow_margin, self)
         weights = self._weights_of(len(X), draws.sample_weight)
-        return numbers.shadow_margin(
-            X, codes, draws.rows, **chosen, seed=draws.seed, map=draws.map, weights=weights
-        )
+        return numbers.shadow_margin(X, codes, draws, self, weights)
 
     def _operations(self, X: np.ndarray) -> float | None:
         if not self._one_sum:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.records import NATIVE, OPTIMAL, Solution
+from convexfs.methods.base.solve_step import native_solution
+from convexfs.records import Solution
 
 Numbers = Mapping[str, Any]
 
@@ -23,15 +24,8 @@ def relief(z: np.ndarray, lam: float = 0.0) -> Solution:
     rising = np.maximum(z - lam, 0.0)
     length = _norm(rising)
     w = rising / length if length > 0 else rising
-    return Solution(
-        status=OPTIMAL,
-        solver=NATIVE,
-        primal={"w": w},
-        dual={"norm": np.array([length]), "sign": np.maximum(lam - z, 0.0)},
-        objective=float(w @ (z - lam)),
-        solve_seconds=time.perf_counter() - start,
-        iterations=0,
-    )
+    dual = {"norm": np.array([length]), "sign": np.maximum(lam - z, 0.0)}
+    return native_solution(start, {"w": w}, float(w @ (z - lam)), dual=dual)
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

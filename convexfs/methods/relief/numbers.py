@@ -21,7 +21,7 @@ from convexfs.neighbors.hits_misses import (
 from convexfs.neighbors.margins import cancelled_sums, margin_vector
 from convexfs.neighbors.missing_values import MixedSamples, of_classes
 from convexfs.neighbors.sample_weight import SampleWeights, alike_pairs, counted_neighbors
-from convexfs.neighbors.shadow_columns import shadow_margins
+from convexfs.neighbors.shadow_columns import Margins, ShadowDraws, shadow_margins
 
 
 def relief(
@@ -61,44 +61,34 @@ def relief(
 
 
 def margin_at_labels(
-    X: np.ndarray | MixedSamples,
-    *,
-    n_neighbors: float | str,
-    miss: str,
-    metric: str,
-    online: bool,
-    n_epochs: int,
-    seed: Any = None,
-    map: Callable[..., Any] = map,
-    weights: SampleWeights | None = None,
+    X: np.ndarray | MixedSamples, settings: Any, seed: int, weights: SampleWeights | None
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that maps class labels to margin vectors z; distances are computed once.
 
-    It is the z of :func:`relief`, bit by bit.
+    It is the z of :func:`relief` with these `settings`, bit by bit.
     """
+    n_neighbors, miss, metric = settings.n_neighbors, settings.miss, settings.metric
     check_neighbors(len(X), n_neighbors, metric, miss)
     radius = str(n_neighbors) if is_radius(n_neighbors) else None
     cancelled = cancelled_sums(X, metric)
 
-    def prepared(samples: np.ndarray | MixedSamples, **threads: Any) -> Any:
+    def prepared(samples: np.ndarray | MixedSamples) -> Any:
         """Compute what does not depend on the classes: distances, or the order of neighbours."""
         if weights is not None:
-            return sample_distances(samples, metric, **threads)
-        return NeighborOrder(samples, metric, radius=radius, **threads)
+            return sample_distances(samples, metric)
+        return NeighborOrder(samples, metric, radius)
 
-    once = prepared(X, map=map)
-
-    def neighbors_at(samples: np.ndarray | MixedSamples, codes: np.ndarray) -> SignedNeighbors:
-        near = once if samples is X else prepared(samples)
-        if weights is not None:
-            return _weighted(near, codes, weights, n_neighbors, miss)
-        return near.signed(codes, n_neighbors, miss)
+    once = prepared(X)
 
     def margin(codes: np.ndarray) -> np.ndarray:
         samples = of_classes(X, codes)
-        neighbors = neighbors_at(samples, codes)
-        if online:
-            neighbors = _drawn(neighbors, n_epochs, np.random.default_rng(seed))
+        near = once if samples is X else prepared(samples)
+        if weights is None:
+            neighbors = near.signed(codes, n_neighbors, miss)
+        else:
+            neighbors = _weighted(near, codes, weights, n_neighbors, miss)
+        if settings.online:
+            neighbors = _drawn(neighbors, settings.n_epochs, np.random.default_rng(seed))
         z = margin_vector(samples, neighbors, metric)
         z[np.abs(z) <= cancelled] = 0.0
         return z
@@ -109,22 +99,16 @@ def margin_at_labels(
 def shadow_margin(
     X: np.ndarray | MixedSamples,
     codes: np.ndarray,
-    rows: np.ndarray,
-    *,
-    n_neighbors: float | str,
-    miss: str,
-    metric: str,
-    online: bool,
-    n_epochs: int,
-    seed: Any = None,
-    map: Callable[..., Any] = map,
-    weights: SampleWeights | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    draws: ShadowDraws,
+    settings: Any,
+    weights: SampleWeights | None,
+) -> Margins:
     """Return z of the features, averaged over draws of shadow columns, and z of the shadows.
 
     Classes are compared pair by pair alike unless `weights` weighs them. See
     :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
     """
+    n_neighbors, miss, metric = settings.n_neighbors, settings.miss, settings.metric
     check_neighbors(len(X), n_neighbors, metric, miss)
     rows_count = None if weights is None or (weights.rows == 1).all() else weights.rows
     if weights is not None and (weights.balanced or weights.classes is not None):
@@ -136,13 +120,14 @@ def shadow_margin(
         if rows_count is None:
             neighbors = signed_neighbors_at(distances, codes, n_neighbors, miss)
         else:
-            neighbors = all_pairs(
-                counted_neighbors(distances, codes, rows_count, n_neighbors, miss)
-            )
+            signed = counted_neighbors(distances, codes, rows_count, n_neighbors, miss)
+            neighbors = all_pairs(signed)
         neighbors = neighbors.times(terms)
-        return _drawn(neighbors, n_epochs, np.random.default_rng(seed)) if online else neighbors
+        if settings.online:
+            return _drawn(neighbors, settings.n_epochs, np.random.default_rng(draws.seed))
+        return neighbors
 
-    return shadow_margins(X, rows, neighbors_at, metric, codes, map)
+    return shadow_margins(X, draws, neighbors_at, metric, codes)
 
 
 def _weighted(

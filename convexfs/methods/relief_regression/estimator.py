@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexfs.estimators.regression import NumberSelector
-from convexfs.methods.base.formulation import learned, parameters, taken_by
+from convexfs.methods.base.formulation import learned, parameters
 from convexfs.methods.relief_regression import numbers
 from convexfs.methods.relief_regression.fit import Settings, relief_regression
 from convexfs.neighbors.hits_misses import is_share
@@ -87,9 +87,7 @@ class ReliefRegressor(Settings, NumberSelector):
         # A changed problem gives weights only; otherwise the evidence is the margin.
         return self.margin_ if self.formulation is None else self.weights_
 
-    def _statistic_at_labels(
-        self, X: Any, seed: int, sample_weight: Any = None
-    ) -> Callable[..., Any] | None:
+    def _statistic_at_labels(self, X: Any, seed: int) -> Callable[..., Any] | None:
         if self.formulation is not None:
             return None
         if self.sigma is None:
@@ -99,9 +97,7 @@ class ReliefRegressor(Settings, NumberSelector):
     def _shadow_margins(self, X: Any, codes: np.ndarray, draws: ShadowDraws) -> Margins | None:
         if self.formulation is not None:
             return None
-        chosen = taken_by(numbers.shadow_margin, self)
-        y = np.asarray(codes, np.float64)
-        return numbers.shadow_margin(X, y, draws.rows, **chosen, map=draws.map)
+        return numbers.shadow_margin(X, np.asarray(codes, np.float64), draws, self)
 
     def _operations(self, X: np.ndarray) -> float | None:
         if self.formulation is not None:

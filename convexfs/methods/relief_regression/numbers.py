@@ -23,7 +23,7 @@ from convexfs.neighbors.regression import (
     signed_shares,
     target_difference,
 )
-from convexfs.neighbors.shadow_columns import shadow_margins
+from convexfs.neighbors.shadow_columns import Margins, ShadowDraws, shadow_margins
 from convexfs.neighbors.soft import check_sigma
 
 Numbers = tuple[dict[str, np.ndarray], dict[str, float]]
@@ -105,30 +105,26 @@ def soft_margin(
 def shadow_margin(
     X: np.ndarray | MixedSamples,
     y: np.ndarray,
-    rows: np.ndarray,
-    *,
-    n_neighbors: float,
-    spread: float | None,
-    sigma: float | None,
-    difference: str,
-    map: Callable[..., Any] = map,
-) -> tuple[np.ndarray, np.ndarray]:
+    draws: ShadowDraws,
+    settings: Any,
+) -> Margins:
     """Return z of the features, averaged over draws of shadow columns, and z of the shadows.
 
     See :func:`convexfs.neighbors.shadow_columns.shadow_margins`.
     """
+    sigma = settings.sigma
     if sigma is None:
-        influence = neighbor_influence(len(X), n_neighbors, spread)
+        influence = neighbor_influence(len(X), settings.n_neighbors, settings.spread)
 
         def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
             return rrelief_neighbors(nearest_at(distances, len(influence)), influence, y)
     else:
-        delta = target_difference(y, difference)
+        delta = target_difference(y, settings.difference)
 
         def neighbors_at(distances: np.ndarray) -> SignedNeighbors:
             return all_pairs(signed_shares(distances, delta, sigma))
 
-    return shadow_margins(X, rows, neighbors_at, map=map)
+    return shadow_margins(X, draws, neighbors_at)
 
 
 def _check_l1(l1: float) -> None:

@@ -3,8 +3,6 @@
 from convexfs.methods.base.formulation import Method
 
 METHOD = Method(
-    name="simba",
-    home=__name__,
-    cited="Gilad-Bachrach, Navot and Tishby 2004",
+    name="simba", home=__name__, cited="Gilad-Bachrach, Navot and Tishby 2004",
     estimators={"simba": "estimator:Simba"},
-)
+)  # fmt: skip

@@ -96,13 +96,10 @@ def simba(
             "check the labels, scale the features, or use more starts"
         )
     solution = Solution(
-        status="local",
-        solver=NATIVE,
-        primal={"w": np.sqrt(weights)},
-        objective=value,
+        "local", NATIVE, primal={"w": np.sqrt(weights)}, objective=value,
         solve_seconds=time.perf_counter() - began,
         iterations=settings.n_starts * settings.n_epochs,
-    )
+    )  # fmt: skip
     certificate = Certificate.of(solution, tol=0.0, basis="local search")
     return SimbaResult(weights, np.array([value for value, _ in ends]), solution, certificate)
 

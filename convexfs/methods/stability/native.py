@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from convexfs.records import NATIVE, OPTIMAL, Solution
+from convexfs.methods.base.solve_step import native_solution
+from convexfs.records import Solution
 
 Numbers = Mapping[str, Any]
 #: Rounding error of a probability.
@@ -25,15 +26,7 @@ def stability_unimodal(tail: np.ndarray, share: np.ndarray, eta: float, mode: in
     laws = _uniform_laws(len(tail), mode)
     first, second, weight, slope = _highest_chord(laws @ share, laws @ tail, eta)
     p = (1.0 - weight) * laws[first] + weight * laws[second]
-    return Solution(
-        status=OPTIMAL,
-        solver=NATIVE,
-        primal={"p": p},
-        dual={"mean": np.array(slope)},
-        objective=float(tail @ p),
-        solve_seconds=time.perf_counter() - start,
-        iterations=0,
-    )
+    return native_solution(start, {"p": p}, float(tail @ p), dual={"mean": np.array(slope)})
 
 
 def violation(values: Numbers, hyper: Numbers, primal: Numbers) -> float:

@@ -14,7 +14,7 @@ from convexfs.methods.logo.native import (
     logo_penalised_gap,
     logo_penalised_violation,
 )
-from convexfs.methods.logo.newton import Constrained, Penalised, pull
+from convexfs.methods.logo.newton import Constrained, Penalised
 from convexfs.methods.logo.working_set import DenseColumns, hyper_of, solve_by_working_set
 from tests.solvers import installed
 from tests.typed import known
@@ -194,7 +194,7 @@ def test_any_solver_can_be_driven_by_the_working_set(objective, solver):
     assert answer.gap <= 1e-4
     native = known(row.native)(Z, **hyper_of(objective))
     assert answer.value == pytest.approx(native.objective, rel=1e-4)
-    assert objective.gap(Z @ answer.w, answer.w, (Z.T @ pull(Z @ answer.w)).max()) <= 1e-2
+    assert objective.gap(Z @ answer.w, answer.w, (Z.T @ objective.pull(Z @ answer.w)).max()) <= 1e-2
 
 
 def test_a_good_start_leaves_nothing_to_do():

@@ -16,7 +16,7 @@ from convexfs.errors import InputError
 from convexfs.methods.base.change import is_change
 from convexfs.methods.base.solve_step import no_optimum, stated
 from convexfs.methods.llfs import METHOD
-from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, BackendPath, PathSolver
+from convexfs.methods.llfs.backend.path import FAILED, TIMEOUT, Answer, BackendPath, PathSolver
 from convexfs.methods.llfs.backend.separation import Unsolved
 from convexfs.methods.llfs.backend.subproblems import INFEASIBLE, NO_OPTIMUM, checked_constraints
 from convexfs.methods.llfs.numbers import polymatroid_cut
@@ -55,29 +55,21 @@ class StatedPrograms:
 
     def path(self, betas: np.ndarray) -> BackendPath:
         """Solve each beta by changed steps, largest first; f is NaN where none was found."""
-        built_in, point = self.built_in, self.built_in.point
+        built_in = self.built_in
         try:
             built_in.separation()
         except Unsolved:
             return built_in.unsolved(betas)
         assert built_in.widest is not None
-        f, rows = built_in.widest, []
+        f, answers, counts = built_in.widest, [], []
         for beta in betas[::-1]:
             used, failed = self.programs, self.failures
             optimum, promise = (built_in.widest, 0.0) if beta >= 1 else self._descend(beta, f)
-            ended = "" if optimum is not None else TIMEOUT if built_in.late else FAILED
             f = f if optimum is None else optimum
-            row = optimum if optimum is not None else np.full(point.n_features, np.nan)
-            values = (np.inf, np.inf) if optimum is None else (point.u1(f), point.u2(f))
-            rows.append(
-                (row, *values, np.nan, promise, self.programs - used, self.failures - failed, ended)
-            )
-        F, u1, u2, mu, residual, programs, failures, why = map(
-            np.array, zip(*rows[::-1], strict=True)
-        )
-        return BackendPath(
-            betas, F, u1, u2, mu, residual, programs, built_in.eps_max, built_in.gap, failures, why
-        )
+            ended = TIMEOUT if built_in.late else FAILED
+            answers.append(Answer(optimum, promise=promise, ended=ended))
+            counts.append((self.programs - used, self.failures - failed))
+        return built_in.summary(betas, answers[::-1], *np.array(counts[::-1]).T)
 
     def _descend(self, beta: float, f: np.ndarray) -> tuple[np.ndarray | None, float]:
         """Repeat changed steps from a feasible f; return the best f, or None, and a possible gain.

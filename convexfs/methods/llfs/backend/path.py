@@ -49,11 +49,15 @@ class BackendPath(LocalPath):
 
 @dataclass
 class Answer:
-    """The best f of a beta so far, its value, and the relative gain still possible."""
+    """The best f of a beta so far, its value, and the relative gain still possible.
+
+    ``ended`` says why there is none; by default the time at the end of the path decides.
+    """
 
     f: np.ndarray | None = None
     value: float = np.inf
     promise: float = np.inf
+    ended: str = ""
 
 
 class PathSolver(SeparationSolver):
@@ -238,13 +242,13 @@ class PathSolver(SeparationSolver):
                 self._end(betas[b], answers[b])
             programs[b] += self.programs.count - count
             failures[b] += len(self.programs.failures) - failed
-        return self._summary(betas, answers, programs, failures)
+        return self.summary(betas, answers, programs, failures)
 
     def unsolved(self, betas: np.ndarray) -> BackendPath:
         """Return a path without solutions, because (6) was not solved."""
         programs = np.full(len(betas), self.programs.count)
         failures = np.full(len(betas), len(self.programs.failures))
-        return self._summary(betas, [Answer() for _ in betas], programs, failures)
+        return self.summary(betas, [Answer() for _ in betas], programs, failures)
 
     def _visits(
         self, betas: np.ndarray, answers: list[Answer], single: Answer
@@ -298,8 +302,7 @@ class PathSolver(SeparationSolver):
             if answer.f is None or not answer.promise > KKT_TOL or self.late:
                 return
             if lent:
-                left = f"beta {beta:g} is left with a promise of {answer.promise:.0e}"
-                self.programs = own.lent(left)
+                self.programs = own.lent()
             self._improve(beta * self.eps_max, answer, answer.f)
             if lent:
                 own.count += self.programs.count
@@ -317,17 +320,17 @@ class PathSolver(SeparationSolver):
             assert self.widest is not None
             starts = [self._allowed(point.at(self.widest).g1)]
             if self.singles is not None and self.singles.any():
-                starts.append(
-                    np.eye(point.n_features)[np.argmin(np.where(self.singles, values, np.inf))]
-                )
+                best = np.argmin(np.where(self.singles, values, np.inf))
+                starts.append(np.eye(point.n_features)[best])
             return min((self.descend(0.0, f) for f in starts), key=lambda end: end.value)
         f = np.zeros(point.n_features)
         f[np.argmin(values)] = 1.0
         return Answer(f, self.value(f), 0.0)
 
-    def _summary(
+    def summary(
         self, betas: np.ndarray, answers: list[Answer], programs: np.ndarray, failures: np.ndarray
     ) -> BackendPath:
+        """Return the path of these answers, one per beta."""
         why = TIMEOUT if self.late else FAILED
         empty = np.full(self.point.n_features, np.nan)
         F = np.array([empty if answer.f is None else answer.f for answer in answers])
@@ -336,7 +339,7 @@ class PathSolver(SeparationSolver):
         u1[solved] = [self.point.u1(f) for f in F[solved]]
         u2[solved] = [self.point.u2(f) for f in F[solved]]
         promise = np.array([answer.promise for answer in answers])
-        ended = np.where(solved, "", why)
+        ended = np.array(["" if each.f is not None else each.ended or why for each in answers])
         return BackendPath(
             betas, F, u1, u2, np.full(len(betas), np.nan), promise, programs, self.eps_max,
             self.gap, failures, ended,
@@ -362,6 +365,6 @@ def _bounds_met(f: np.ndarray) -> np.ndarray:
 def _vertex(start: float, middle: float, end: float) -> float:
     """Return the minimiser in [0, 1] of the parabola through three values; 0.1 if not convex."""
     bend = start - 2.0 * middle + end
-    return (
-        min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0) if bend > 0 else 0.1
-    )
+    if not bend > 0:
+        return 0.1
+    return min(max((3.0 * start - 4.0 * middle + end) / (4.0 * bend), 0.0), 1.0)

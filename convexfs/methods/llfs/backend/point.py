@@ -9,12 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from convexfs.methods.llfs.backend.line_search import (
-    best_share,
-    mean_and_slopes,
-    mean_of,
-    share_to_level,
-)
+from convexfs.methods.llfs.backend import line_search
 from convexfs.methods.llfs.native.linear_program import priced_minimum
 from convexfs.methods.llfs.utility import utility
 
@@ -85,10 +80,10 @@ class PointUtilities:
         self.least_u2 = float(utility(self.a_other, self.s, self.lam).mean(axis=0).min())
 
     def u1(self, f: np.ndarray) -> float:
-        return mean_of(self.a_same @ f, self.s, self.lam)
+        return line_search.mean_of(self.a_same @ f, self.s, self.lam)
 
     def u2(self, f: np.ndarray) -> float:
-        return mean_of(self.a_other @ f, self.s, self.lam)
+        return line_search.mean_of(self.a_other @ f, self.s, self.lam)
 
     def at(self, f: np.ndarray) -> Place:
         u1, g1, bend1 = self._slopes(self.a_same, f)
@@ -96,7 +91,7 @@ class PointUtilities:
 
     def _slopes(self, a: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         slope, bend = np.empty(len(a)), np.empty(len(a))
-        u = mean_and_slopes(a @ f, self.s, self.lam, slope, bend)
+        u = line_search.mean_and_slopes(a @ f, self.s, self.lam, slope, bend)
         return u, slope @ a, bend
 
     def cut(self, f: np.ndarray) -> tuple[np.ndarray, float]:
@@ -143,13 +138,13 @@ class PointUtilities:
     def towards(self, f: np.ndarray, goal: np.ndarray, eps: float) -> np.ndarray:
         """Return the first point with U2 >= eps on the line from f to `goal`, or else `goal`."""
         z = self.a_other @ f
-        t = share_to_level(z, self.a_other @ goal - z, eps, self.s, self.lam)
+        t = line_search.share_to_level(z, self.a_other @ goal - z, eps, self.s, self.lam)
         return goal if t >= 1.0 else f + t * (goal - f)
 
     def highest(self, f: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """Return the point of largest U2 on the line from f to `goal`."""
         z = self.a_other @ f
-        return f + best_share(z, self.a_other @ goal - z, self.s, self.lam) * (goal - f)
+        return f + line_search.best_share(z, self.a_other @ goal - z, self.s, self.lam) * (goal - f)
 
     def along_fractions(self, f: np.ndarray, eps: float) -> np.ndarray | None:
         """Return f with U2 raised to eps by moving its fractional features; None if impossible."""

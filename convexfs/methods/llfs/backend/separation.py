@@ -208,7 +208,7 @@ class SeparationSolver:
             if stuck and lent:
                 break
             if stuck or (number == MOST_OWN_SEPARATIONS and not lent):
-                self.programs = programs.lent(f"(6) is left with a gap of {self.gap:.0e}")
+                self.programs = programs.lent()
                 exact = False
             step = self._separation_step(place, exact)
             if step is None:

@@ -23,15 +23,6 @@ INFEASIBLE = ("infeasible", "infeasible_inaccurate")
 NO_OPTIMUM = (*INFEASIBLE, "unbounded", "unbounded_inaccurate", "infeasible_or_unbounded")
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A subproblem without a point, or the reason why another solver takes over."""
-
-    kind: str
-    solver: str
-    reason: str
-
-
 @dataclass
 class Subproblems:
     """Subproblems of one point; warm starts never come from another point.
@@ -44,9 +35,10 @@ class Subproblems:
     feasible : callable, optional
         Constraints instead of the paper's.
     count : int
-        Programs tried so far, and of these
-    failures : list of Failure
-        those without a point: tried again less accurately, then by the next solver.
+        Programs tried so far.
+    failures : list of str
+        Why some of these have no point: they are tried again less accurately, then by the next
+        solver.
     """
 
     solver: str
@@ -56,7 +48,7 @@ class Subproblems:
     options: Mapping[str, Any] | None = None
     feasible: Callable[..., Any] | None = None
     count: int = 0
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
     _memory: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -93,7 +85,7 @@ class Subproblems:
             self.count += 1
             if answer.primal:
                 return answer.primal["f"]
-            self.failures.append(Failure(kind, solver, answer.failure or answer.status))
+            self.failures.append(answer.failure or answer.status)
             if answer.status in INFEASIBLE:
                 return None
         return None
@@ -112,13 +104,13 @@ class Subproblems:
     @property
     def no_optimum(self) -> str:
         """Return why the last failed subproblem has no optimum (a status), or "" if not known."""
-        reason = self.failures[-1].reason if self.failures else ""
+        reason = self.failures[-1] if self.failures else ""
         return reason if reason in NO_OPTIMUM else ""
 
     @property
     def infeasible(self) -> bool:
         """Return whether the last failed subproblem was infeasible."""
-        return bool(self.failures) and self.failures[-1].reason in INFEASIBLE
+        return bool(self.failures) and self.failures[-1] in INFEASIBLE
 
     def why_infeasible(self, kind: str, numbers: Mapping[str, Any]) -> str:
         """Return which constraints of a subproblem conflict; "" if that is not proven."""
@@ -128,9 +120,9 @@ class Subproblems:
         why = explained(problem)
         return f" ({why})" if why else ""
 
-    def lent(self, reason: str) -> "Subproblems":
-        """Return the same subproblems for the solver "auto"; add the reason to the failures."""
-        self.failures.append(Failure(ASK, self.solver, reason))
+    def lent(self) -> "Subproblems":
+        """Return the same subproblems for the solver "auto", and count that as a failure."""
+        self.failures.append("left to another solver")
         return replace(self, solver=AUTO, options=None, count=0, _memory={})
 
     def _attempts(self, kind: str, gain: float, exact: bool) -> Any:

@@ -1,6 +1,7 @@
 """Solve all betas of one representative point: (6), then (7) along beta and back."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -75,7 +76,7 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     beta serves a smaller one, and often leads to a better local optimum.
     """
     work = workspace(point)
-    widest = _maximiser(point, work)
+    widest = maximiser(point, work)
     # Row 0 is the best single feature, the solution while U2 allows it; the last row is beta = 1.
     levels = np.concatenate([[0.0], betas[betas < 1.0], [1.0]]) * widest.u2
     F, table = np.empty((len(levels), len(widest.f))), np.zeros((len(levels), len(COLUMNS)))
@@ -85,19 +86,14 @@ def local_path(point: Point, betas: np.ndarray, both_ways: bool = True) -> Local
     F[-1], table[-1] = best.f, (best.u1, best.u2, 0.0, best.residual, best.iterations)
     follow(point, work, levels, F, table, 1.0, True, not both_ways)
     rows = np.minimum(np.arange(len(betas)) + 1, len(levels) - 1)
-    columns = dict(zip(COLUMNS, table[rows].T, strict=True))
-    columns["iterations"] = columns["iterations"].astype(int)
-    return LocalPath(
-        betas, F[rows, :-1], **columns, eps_max=widest.u2, max_residual=widest.residual
-    )
+    known: dict[str, Any] = dict(zip(COLUMNS, table[rows].T, strict=True))
+    known["iterations"] = known["iterations"].astype(int)
+    known |= {"eps_max": widest.u2, "max_residual": widest.residual}
+    return LocalPath(betas, F[rows, :-1], **known)
 
 
-def maximiser(point: Point) -> Maximiser:
+def maximiser(point: Point, work: Work | None = None) -> Maximiser:
     """Solve (6), started from the features with the largest gradient at uniform f."""
-    return _maximiser(point, workspace(point))
-
-
-def _maximiser(point: Point, work: Work) -> Maximiser:
     n_features = len(point.D) - 1
     budget = point.upper[-1] + 1.0
     gradient = _separation_gradient(point, point.D.sum(axis=0) * (budget / n_features))[:-1]
@@ -105,7 +101,7 @@ def _maximiser(point: Point, work: Work) -> Maximiser:
     F[0, np.argsort(-gradient, kind="stable")[: int(budget)]] = 1.0
     # Follow a path of one level, which is above the start.
     table[0, U2], table[0, MU] = -1.0, 1.0
-    follow(point, work, np.zeros(2), F, table, 0.0, False, False)
+    follow(point, work or workspace(point), np.zeros(2), F, table, 0.0, False, False)
     u1, u2, _, residual, used = table[1].tolist()
     return Maximiser(F[1], u1, u2, residual, int(used))
 
@@ -187,7 +183,5 @@ def _tied(point: Point, f: np.ndarray) -> np.ndarray:
         return np.empty(0, dtype=np.int64)
     margin = TIE * gradient.max()
     best_out, worst_in = gradient[can_rise].max(), gradient[can_fall].min()
-    movable = (can_fall & (gradient <= best_out + margin)) | (
-        can_rise & (gradient >= worst_in - margin)
-    )
-    return np.flatnonzero(movable)
+    falling, rising = gradient <= best_out + margin, gradient >= worst_in - margin
+    return np.flatnonzero((can_fall & falling) | (can_rise & rising))

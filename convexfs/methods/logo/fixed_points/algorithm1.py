@@ -6,19 +6,15 @@ comparison: it may cycle. Asked to prune, it takes weights below 1e-8 for 0 for 
 """
 
 import time
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from convexfs.methods.base.fixed_point import History, iterate
-from convexfs.methods.logo.fixed_points.candidate_features import (
-    CandidateStep,
-    FixedPoint,
-    audit_all,
-)
+from convexfs.methods.logo.fixed_points.candidate_features import FixedPoint, audit_all
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective, relative
+from convexfs.methods.logo.settings import LogoRequest
+from convexfs.methods.logo.working_set import WorkingSetAnswer
 
 #: With `prune`, weights w = v^2 below this are set to 0 for good (Sec. 3.2: v below 1e-4).
 _PRUNED = 1e-8
@@ -29,91 +25,55 @@ _ARMIJO, _SHORTEST = 1e-4, 1e-18
 
 
 def paper_fixed_point(
-    locality: Locality,
-    objective: Objective,
-    history: History,
-    *,
-    tol: float,
-    max_iter: int,
-    prune: bool = False,
-    start: np.ndarray | None = None,
+    locality: Locality, request: LogoRequest, history: History, start: np.ndarray | None = None
 ) -> FixedPoint:
     """Run the paper's Algorithm 1 from `start` (default 1), then score all features as proof."""
+    settings, objective = request.settings, request.objective(locality.counts)
     columns = locality.take(np.arange(locality.X.shape[1]))
-    algorithm = _Algorithm(locality, objective, columns, prune, history.until)
-    start = np.ones(locality.X.shape[1]) if start is None else start
-    end = iterate(algorithm.step, start, history, tol=tol, max_iter=max_iter, damping=0.0)
-    audit = audit_all(locality, objective, end.answer, algorithm.alive)
-    return FixedPoint(end.answer.w, end.before, end, audit)
 
+    def step(w: np.ndarray) -> WorkingSetAnswer:
+        """Take an iteration over the features whose weight is not 0.
 
-class _Algorithm:
-    """One iteration of Algorithm 1, over the features whose weight is not 0.
-
-    A weight of exactly 0 stays so: there the descent in v has no slope.
-    """
-
-    def __init__(
-        self,
-        locality: Locality,
-        objective: Objective,
-        columns: Any,
-        prune: bool,
-        until: float,
-    ):
-        self._locality, self._objective, self._columns = locality, objective, columns
-        self._prune, self._until = prune, until
-        self.alive = np.arange(columns.shape[1])
-
-    def step(self, w: np.ndarray) -> CandidateStep:
-        self.alive = np.flatnonzero(w)
-        signed = self._locality.signed(self._columns, w)
-        Z = self._locality.margins(self._columns[:, self.alive], signed)
-        own = descend(Z, self._objective, np.sqrt(w[self.alive]), self._until) ** 2
-        if self._prune:
+        A weight of exactly 0 stays so: there the descent in v has no slope.
+        """
+        alive, signed = np.flatnonzero(w), locality.signed(columns, w)
+        Z = locality.margins(columns[:, alive], signed)
+        own = descend(Z, objective, np.sqrt(w[alive]), history.until) ** 2
+        if settings.prune:
             own[own < _PRUNED] = 0.0
         margins = Z @ own
-        scores = self._objective.pull(margins) @ Z
-        value = self._objective.value(margins, own)
-        gap = self._objective.gap(margins, own, np.max(scores, initial=0.0))
+        scores = objective.pull(margins) @ Z
+        value = objective.value(margins, own)
+        gap = relative(objective.gap(margins, own, np.max(scores, initial=0.0)), value)
         weights = np.zeros(len(w))
-        weights[self.alive] = own
-        return CandidateStep(
-            w=weights, margins=margins, scores=scores, value=value,
-            gap=relative(gap, value), sizes=(len(own),), signed=signed,
-        )  # fmt: skip
+        weights[alive] = own
+        return WorkingSetAnswer(weights, margins, scores, value, gap, (len(own),), signed)
 
-
-@dataclass
-class _Descent:
-    """Value and gradient of eq. 9, as functions of v with w = v^2."""
-
-    Z: np.ndarray
-    objective: Objective
-
-    def value(self, v: np.ndarray) -> float:
-        w = v * v
-        return self.objective.value(self.Z @ w, w)
-
-    def gradient(self, v: np.ndarray) -> np.ndarray:
-        p = self.objective.pull(self.Z @ (v * v))
-        return 2.0 * (self.objective.level(p) - p @ self.Z) * v
+    start = np.ones(locality.X.shape[1]) if start is None else start
+    end = iterate(step, start, history, tol=settings.tol, max_iter=settings.max_iter, damping=0.0)
+    audit = audit_all(locality, objective, end.answer, np.flatnonzero(end.before))
+    return FixedPoint(end.answer.w, end.before, end, audit)
 
 
 def descend(
     Z: np.ndarray, objective: Objective, v: np.ndarray, until: float = np.inf
 ) -> np.ndarray:
     """Minimise eq. 9 by at most 2000 gradient steps from v with backtracking; return v."""
-    problem, size = _Descent(Z, objective), 1.0
-    value = problem.value(v)
+
+    def value_at(v: np.ndarray) -> float:
+        w = v * v
+        return objective.value(Z @ w, w)
+
+    size, value = 1.0, value_at(v)
     for _ in range(_MOST_STEPS):
-        gradient = problem.gradient(v)
+        p = objective.pull(Z @ (v * v))
+        gradient = 2.0 * (objective.level(p) - p @ Z) * v
         square = float(gradient @ gradient)
         slight = np.sqrt(square) <= _GRADIENT * max(1.0, float(np.linalg.norm(v)))
         if slight or time.perf_counter() > until:
             break
         size *= 2.0
-        while (reached := problem.value(v - size * gradient)) > value - _ARMIJO * size * square:
+        while (reached := value_at(v - size * gradient)) > value - _ARMIJO * size * square:
             size *= 0.5
             if size < _SHORTEST:
                 return v

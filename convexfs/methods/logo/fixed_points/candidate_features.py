@@ -18,14 +18,16 @@ from typing import Any
 import numpy as np
 
 from convexfs.methods.base.fixed_point import History, LoopEnd, iterate
-from convexfs.methods.logo.fixed_points.complementarity import newton_fixed_point
+from convexfs.methods.logo.fixed_points.complementarity import State, newton_fixed_point
 from convexfs.methods.logo.fixed_points.easier_problems import approach, improve
 from convexfs.methods.logo.margins import Locality
 from convexfs.methods.logo.newton import Objective, relative
+from convexfs.methods.logo.settings import LogoRequest
 from convexfs.methods.logo.working_set import (
     DenseColumns,
     Restricted,
     WorkingSetAnswer,
+    restricted_solver,
     solve_by_working_set,
 )
 
@@ -74,13 +76,6 @@ class StreamedColumns:
 
 
 @dataclass(frozen=True)
-class CandidateStep(WorkingSetAnswer):
-    """Solution of a convex step over the candidates, with its signed neighbour probabilities."""
-
-    signed: np.ndarray
-
-
-@dataclass(frozen=True)
 class Audit:
     """Result of scoring all features: indices of the violated ones, and the gap over all."""
 
@@ -102,59 +97,43 @@ class FixedPoint:
 
     weights: np.ndarray
     before: np.ndarray
-    end: LoopEnd[Any]
+    end: LoopEnd
     audit: Audit
     swings: bool = False
 
 
 def certified_fixed_point(
-    locality: Locality,
-    objective: Objective,
-    restricted: Restricted,
-    history: History,
-    *,
-    tol: float,
-    max_iter: int,
-    damping: float,
-    gap_tol: float,
-    start: np.ndarray | None = None,
+    locality: Locality, request: LogoRequest, history: History, start: np.ndarray | None = None
 ) -> FixedPoint:
     """Find a fixed point with no violated feature; if that fails, return the end of the iteration.
 
     `start` are weights to begin with instead of w = 1. With many samples float32 leads near the
     fixed point, and float64 from there on proves it.
     """
-    swings = False
+    settings, swings = request.settings, False
+    tol, max_iter, damping = settings.tol, settings.max_iter, settings.damping
     if locality.dtype is float and locality.rough is not locality:
-        rough = certified_fixed_point(
-            locality.rough, objective, restricted, history,
-            tol=max(tol, _ROUGH_TOL), max_iter=max_iter - 1, damping=damping, gap_tol=gap_tol,
-            start=start,
-        )  # fmt: skip
+        roughly = request.changed(tol=max(tol, _ROUGH_TOL), max_iter=max_iter - 1)
+        rough = certified_fixed_point(locality.rough, roughly, history, start)
         if rough.weights.any():
             start, swings = rough.weights, rough.swings
     patience = _PATIENCE if locality.dtype is float else _ROUGH_PATIENCE
-    step = ConvexStep(locality, objective, restricted, gap_tol, history.until)
+    objective = request.objective(locality.counts)
+    restricted = restricted_solver(request, history.until)
+    step = ConvexStep(locality, objective, restricted, request.step_tol, history.until)
     index, w = _first_candidates(step, history, start)
-    first, prune = index, not swings
+    first, prune, first_search = index, not swings, locality.dtype is not float and start is None
     while True:
-        columns = locality.take(index)
-        candidates = CandidateMap(step, columns, prune)
+        state = State(locality, objective, locality.take(index), w)
+        candidates = CandidateMap(step, state.columns, prune)
         if swings:
-            left = max_iter - len(history.rows) - 1
-            w = newton_fixed_point(locality, objective, columns, w, history, left)
-            if locality.dtype is not float and start is None:
-                left = max_iter - len(history.rows) - 1
-                w = improve(locality, objective, columns, w, history, left)
+            state = newton_fixed_point(state, history, max_iter - len(history.rows) - 1)
+            if first_search:
+                state = improve(state, history, max_iter - len(history.rows) - 1)
         end = iterate(
-            candidates.step,
-            w,
-            history,
-            tol=tol,
-            max_iter=max_iter - len(history.rows),
-            damping=damping,
-            patience=round(patience / (1.0 - damping)),
-        )
+            candidates.step, state.w, history, tol=tol, max_iter=max_iter - len(history.rows),
+            damping=damping, patience=round(patience / (1.0 - damping)),
+        )  # fmt: skip
         weights, before = np.zeros((2, locality.X.shape[1]))
         weights[index], before[index] = end.answer.w, end.before
         index = index[candidates.active]
@@ -169,9 +148,9 @@ def certified_fixed_point(
                 # in rounds.
                 index, prune, swings = np.union1d(index, first), False, True
                 w = weights[index]
-                if locality.dtype is not float and start is None:
-                    left = max_iter - len(history.rows) - 1
-                    w = approach(locality, objective, locality.take(index), w, history, left)
+                if first_search:
+                    state = State(locality, objective, locality.take(index), w)
+                    w = approach(state, history, max_iter - len(history.rows) - 1)
             continue
         # Float64 begins with all features if they are few, so that float32 need not look at them.
         few = locality.X.shape[1] <= MOST_CANDIDATES
@@ -214,7 +193,7 @@ class CandidateMap:
         self._convex, self._columns, self._prune = convex, columns, prune
         self.active = self._near = np.arange(columns.shape[1])
 
-    def step(self, w: np.ndarray) -> CandidateStep:
+    def step(self, w: np.ndarray) -> WorkingSetAnswer:
         signed = self._convex.locality.signed(self._columns, w)
         self.active = self._near
         columns = self._columns[:, self.active]
@@ -232,7 +211,7 @@ class CandidateMap:
             floor = _PRUNING_SHARE * self._convex.objective.level(answer.scores)
             near = (answer.scores > floor) | (weights + w)[self.active].astype(bool)
             self._near = self.active[near]
-        return CandidateStep(**vars(replace(answer, w=weights)), signed=signed)
+        return replace(answer, w=weights, signed=signed)
 
 
 def _first_candidates(
@@ -272,9 +251,7 @@ def _highest_scores(locality: Locality, objective: Objective, w: np.ndarray) -> 
     return np.union1d(np.flatnonzero(w), highest)
 
 
-def audit_all(
-    locality: Locality, objective: Objective, answer: CandidateStep, index: np.ndarray
-) -> Audit:
+def audit_all(locality: Locality, objective: Objective, answer: Any, index: np.ndarray) -> Audit:
     """Score the features outside `index` at a step's solution; return violated ones and the gap.
 
     Scores are first taken in float32 over the heavy pairs only, with a bound on

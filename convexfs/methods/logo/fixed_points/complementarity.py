@@ -29,7 +29,7 @@ has the gradient :math:`\lambda - Z(w)^T p(s(w))`. A step from w is taken if it 
 :math:`\Phi` plus the linear function whose gradient at w is the difference of the two.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -110,9 +110,8 @@ class State:
     @cached_property
     def residual(self) -> float:
         """Return the norm of ``min(w / max w, 1 - scores / level)``; 0 at a fixed point."""
-        return float(
-            np.linalg.norm(np.minimum(self.w / self.w.max(), 1.0 - self.scores / self.level))
-        )
+        short = 1.0 - self.scores / self.level
+        return float(np.linalg.norm(np.minimum(self.w / self.w.max(), short)))
 
     @property
     def value(self) -> float:
@@ -194,28 +193,22 @@ class State:
             return None
         w = self.w.copy()
         w[self.free] = np.maximum(w[self.free] + move, 0.0)
-        return State(self.locality, self.objective, self.columns, w) if w.any() else None
+        return replace(self, w=w) if w.any() else None
 
 
 def newton_fixed_point(
-    locality: Locality,
-    objective: Objective,
-    columns: Any,
-    start: np.ndarray,
-    history: History,
-    max_iter: int,
-    settled: float | None = None,
-) -> np.ndarray:
-    """Search a fixed point by Newton's method from `start`; return the weights of least residual.
+    start: State, history: History, max_iter: int, settled: float | None = None
+) -> State:
+    """Search a fixed point by Newton's method from `start`; return the state of least residual.
 
     The search ends at the residual `settled`, by default as far as rounding allows. One row of
     the history a step taken, its residual the relative change.
     """
-    state = best = State(locality, objective, columns, start)
+    state = best = start
     if not state.usable:
         return start
-    firmness, idle, taken, past = 1.0, 0, 0, [start]
-    careful = locality.dtype is float
+    firmness, idle, taken, past = 1.0, 0, 0, [start.w]
+    careful = start.locality.dtype is float
     softest = 1.0 if careful else _SOFTEST
     if settled is None:
         settled = _SETTLED if careful else _SETTLED_ROUGHLY
@@ -237,7 +230,7 @@ def newton_fixed_point(
         firmness = max(softest, firmness / 2.0)
         state = reached
         best = min(best, state, key=lambda each: each.residual)
-    return best.w
+    return best
 
 
 def complementary(

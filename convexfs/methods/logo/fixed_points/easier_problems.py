@@ -9,14 +9,12 @@ point by nearer neighbours led to a better one in 3 of 20 such data sets, for a 
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from convexfs.methods.base.fixed_point import History
 from convexfs.methods.logo.fixed_points.complementarity import State, newton_fixed_point
-from convexfs.methods.logo.margins import Locality
-from convexfs.methods.logo.newton import Objective, Penalised, minimise
+from convexfs.methods.logo.newton import Penalised, minimise
 
 #: Newton steps that are tried first, and the residual above which they have led nowhere.
 _TRIED, _FAR = 3, 5.0
@@ -28,57 +26,39 @@ _DETOUR = 0.7
 _SETTLED, _MOST_STEPS = 0.1, 15
 
 
-def approach(
-    locality: Locality,
-    objective: Objective,
-    columns: Any,
-    w: np.ndarray,
-    history: History,
-    max_iter: int,
-) -> np.ndarray:
+def approach(start: State, history: History, max_iter: int) -> np.ndarray:
     """Return weights from which Newton's method is likely to find a fixed point.
 
-    These are near w, unless Newton's method makes little progress there.
+    These are near the start, unless Newton's method makes little progress there.
     """
     last = len(history.rows) + max_iter
 
-    def search(near: Locality, easier: Objective, start: np.ndarray, most: int) -> np.ndarray:
-        most = min(most, last - len(history.rows))
-        return newton_fixed_point(near, easier, columns, start, history, most, _SETTLED)
+    def search(at: State, most: int) -> State:
+        return newton_fixed_point(at, history, min(most, last - len(history.rows)), _SETTLED)
 
-    w = search(locality, objective, w, _TRIED)
-    tried = State(locality, objective, columns, w)
+    tried, objective = search(start, _TRIED), start.objective
     # A budget bounds the weights, so that its problems are not that hard.
     if not (isinstance(objective, Penalised) and tried.usable and tried.residual > _FAR):
-        return w
-    near = replace(locality, sigma=_NEARER * locality.sigma)
+        return tried.w
+    near = replace(start.locality, sigma=_NEARER * start.locality.sigma)
     nowhere = np.zeros((len(near.codes), len(near.codes)), near.dtype)
-    Z = near.margins(columns, near.signed_at(nowhere))
+    Z = near.margins(start.columns, near.signed_at(nowhere))
     path = list(_falling_penalties(objective, Z))
-    w = minimise(Z, path[0]).w
+    w = minimise(Z, path[0])
     for easier in path:
-        w = search(near, easier, w, _MOST_STEPS)
+        w = search(State(near, easier, start.columns, w), _MOST_STEPS).w
     return w
 
 
-def improve(
-    locality: Locality,
-    objective: Objective,
-    columns: Any,
-    w: np.ndarray,
-    history: History,
-    max_iter: int,
-) -> np.ndarray:
-    """Return the fixed point that a detour from w by nearer neighbours finds, if it is better."""
+def improve(start: State, history: History, max_iter: int) -> State:
+    """Return the fixed point that a detour by nearer neighbours finds, if it is better."""
     last = len(history.rows) + max_iter
-    near = replace(locality, sigma=_DETOUR * locality.sigma)
+    near = replace(start.locality, sigma=_DETOUR * start.locality.sigma)
     most = min(2 * _MOST_STEPS, max_iter)
-    away = newton_fixed_point(near, objective, columns, w, history, most, _SETTLED)
-    left = last - len(history.rows)
-    back = newton_fixed_point(locality, objective, columns, away, history, left)
-    here, there = (State(locality, objective, columns, each) for each in (w, back))
-    better = there.usable and there.residual <= _SETTLED and there.value < here.value
-    return back if better else w
+    away = newton_fixed_point(replace(start, locality=near), history, most, _SETTLED)
+    back = newton_fixed_point(replace(start, w=away.w), history, last - len(history.rows))
+    better = back.usable and back.residual <= _SETTLED and back.value < start.value
+    return back if better else start
 
 
 def _falling_penalties(objective: Penalised, Z: np.ndarray) -> Iterator[Penalised]:

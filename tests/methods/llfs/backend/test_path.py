@@ -13,12 +13,12 @@ from convexfs.methods.llfs.backend.path import BackendPath
 from convexfs.methods.llfs.backend.point import PointUtilities, exact_positive_root
 from convexfs.methods.llfs.backend.subproblems import Subproblems
 from convexfs.methods.llfs.fit import Settings, llfs
-from convexfs.methods.llfs.native.exact_subset import best_subset
 from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import checked_max_features, local_values
 from convexfs.methods.llfs.problem import llfs_ratio, llfs_tangent_step
 from convexfs.methods.llfs.problem_steps import program
 from convexfs.methods.llfs.relaxation import candidates, path_solver, relaxed_path
+from convexfs.methods.llfs.rounding import best_subset
 from convexfs.methods.llfs.settings import PointSettings
 from convexfs.methods.llfs.utility import mean_utility_gradient
 from convexfs.solving.backends import BACKENDS

@@ -9,8 +9,7 @@ from scipy.optimize import linprog, minimize
 from convexfs import solve
 from convexfs.errors import InputError
 from convexfs.methods import FORMULATIONS
-from convexfs.methods.llfs.native.exact_subset import best_subset
-from convexfs.methods.llfs.native.formulations import (
+from convexfs.methods.llfs.native import (
     llfs_compactness_gap,
     llfs_linear,
     llfs_separation_gap,
@@ -19,6 +18,7 @@ from convexfs.methods.llfs.native.formulations import (
 from convexfs.methods.llfs.native.linear_program import dual_value, priced_minimum
 from convexfs.methods.llfs.native.local_path import local_path, local_point
 from convexfs.methods.llfs.numbers import local_values, secant_bound
+from convexfs.methods.llfs.rounding import best_subset
 from convexfs.methods.llfs.utility import mean_utility, mean_utility_gradient
 from tests.methods.llfs.points import BETAS, point_values, sample
 from tests.typed import known

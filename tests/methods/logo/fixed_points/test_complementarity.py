@@ -198,12 +198,10 @@ def test_steps_along_the_scores_are_taken_and_steps_against_them_are_not():
 
 def test_a_search_cut_short_returns_the_best_it_saw():
     X, y = faint(60, 200)
-    locality, start = place_of(X, y, 0.5), np.full(200, 0.05)
+    start = State(place_of(X, y, 0.5), Penalised(1.0), X, np.full(200, 0.05))
     history = History()
-    w = newton_fixed_point(locality, Penalised(1.0), X, start, history, 3)
+    end = newton_fixed_point(start, history, 3)
     assert len(history.rows) == 3
-    begun, ended = (State(locality, Penalised(1.0), X, each).residual for each in (start, w))
-    assert 1e-9 < ended < begun
-    late = History(until=0.0)
-    unmoved = newton_fixed_point(locality, Penalised(1.0), X, start, late, 100)
-    np.testing.assert_array_equal(unmoved, start)
+    assert 1e-9 < end.residual < start.residual
+    unmoved = newton_fixed_point(start, History(until=0.0), 100)
+    np.testing.assert_array_equal(unmoved.w, start.w)

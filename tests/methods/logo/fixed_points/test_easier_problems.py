@@ -44,37 +44,34 @@ def test_penalties_fall_by_half_to_the_given_one(rough):
 
 
 def test_the_way_ends_nearer_than_weights_that_lead_nowhere(rough):
-    objective, start, history = Penalised(0.3), np.ones(150), History()
-    w = approach(rough, objective, rough.X, start, history, 500)
-    far, near = (State(rough, objective, rough.X, each).residual for each in (start, w))
-    assert near < 0.2 * far
+    start, history = State(rough, Penalised(0.3), rough.X, np.ones(150)), History()
+    w = approach(start, history, 500)
+    assert replace(start, w=w).residual < 0.2 * start.residual
     assert len(history.rows) > easier_problems._TRIED
-    found = approach(rough, objective, rough.X, start, short := History(), 2)
+    found = approach(start, short := History(), 2)
     assert len(short.rows) == 2
     assert found.shape == (150,)
 
 
 def test_a_budget_has_no_way(rough):
     history = History()
-    approach(rough, Constrained(30.0), rough.X, np.full(150, 0.2), history, 500)
+    approach(State(rough, Constrained(30.0), rough.X, np.full(150, 0.2)), history, 500)
     assert len(history.rows) <= easier_problems._TRIED
 
 
 def test_a_detour_ends_at_a_better_fixed_point_or_where_it_began(rough, monkeypatch):
-    objective = Penalised(0.3)
-    found = newton_fixed_point(rough, objective, rough.X, np.full(150, 0.5), History(), 500)
-    ends = []
+    start = State(rough, Penalised(0.3), rough.X, np.full(150, 0.5))
+    here, ends = newton_fixed_point(start, History(), 500), []
     for fraction in (0.3, 0.5, 0.7, 3.0):
         monkeypatch.setattr(easier_problems, "_DETOUR", fraction)
-        w = improve(rough, objective, rough.X, found, history := History(), 300)
-        here, there = (State(rough, objective, rough.X, each) for each in (found, w))
+        there = improve(here, history := History(), 300)
         assert len(history.rows) > 1
         assert there.residual <= max(here.residual, easier_problems._SETTLED)
         assert there.value <= here.value
         ends.append(there.value < here.value - 1e-3)
     assert any(ends)
     # Without steps left there is no detour.
-    assert improve(rough, objective, rough.X, found, History(), 0) is found
+    assert improve(here, History(), 0) is here
 
 
 def test_hard_problems_are_proven_along_the_way(crowd, monkeypatch):

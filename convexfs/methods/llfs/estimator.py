@@ -144,10 +144,9 @@ class LLFS(Settings, ClassifierMixin, WeightSelector):
     The paper calls its problem quasi-convex; :mod:`convexfs.methods.llfs.problem` shows that it is
     not. Its bounds of the risk are in :mod:`convexfs.methods.llfs.theory` (Sec. III-D).
 
-    With 100 noise features and 100 training rows of breast and sonar its mean error over 10 splits
-    was 5.1 and 20.1 %, at the paper's alpha (chosen by test errors); that of a random forest 6.2
-    and 22.9 %, of l1-logistic 4.5 and 31.4 %, of RELIEF to 20 with an SVM 4.5 and 21.1 %, of Logo
-    with an SVM 5.7 and 22.9 % (``scripts/benchmarks/bench_llfs.py``).
+    With 100 noise features and 100 training rows of breast and sonar, at the paper's alpha (chosen
+    by test errors), its mean error over 10 splits was 5.1 and 20.1 %, that of a random forest 6.2
+    and 22.9 %. ``scripts/benchmarks/bench_llfs.py`` has other methods too.
 
     References
     ----------

@@ -94,8 +94,9 @@ def path_solver(
     programs = Subproblems(solver, point.n_features, alpha, tol, solving.options, settings.feasible)
     deadline = np.inf if limit is None else time.monotonic() + limit
     form = "compactness" if settings.linear or settings.form == "exact" else settings.form
-    allows, each = settings.allows, np.eye(point.n_features, dtype=bool)
-    singles = None if allows is None else allows(each)
+    singles = None
+    if settings.allows is not None:
+        singles = settings.allows(np.eye(point.n_features, dtype=bool))
     return PathSolver(point, programs, form, tol, deadline, steps, singles)
 
 

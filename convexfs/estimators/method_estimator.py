@@ -87,6 +87,9 @@ class MethodEstimator(CallbackSupportMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the samples `X` of classes `y`."""
+        return self._fitted(X, y)
+
+    def _fitted(self, X: Any, y: Any) -> Self:
         X, codes = self._validate(X, y)
         warn_of_scales(X, getattr(self, "feature_names_in_", None), self._training.spread)
         with thread_map(self.n_jobs) as map:

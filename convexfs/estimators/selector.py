@@ -112,12 +112,10 @@ class WeightSelector(SelectorMixin, MethodEstimator):
         **unknown
             Refused by name: only some estimators have ``sample_weight``.
         """
-        refuse_unknown(self, unknown)
+        if unknown:
+            refuse_unknown(self, unknown)
         self._groups, self._blocks = groups, blocks
         return self._fitted(X, y)
-
-    def _fitted(self, X: Any, y: Any) -> Self:
-        return super().fit(X, y)
 
     @property
     def permutation_test_(self) -> "ShadowResult | None":

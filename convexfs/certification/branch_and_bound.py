@@ -23,7 +23,7 @@ from convexfs.certification.auxiliary import Budget, Scaling, Stopped, solved_ag
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import cost_at, lagrangian, natural_multipliers
 from convexfs.certification.duals.dual_correction import corrected_bound
-from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.exact.linear_program import LinearProgram, Session
 from convexfs.certification.feasible_points import is_tight
 from convexfs.certification.optimality import OptimalityProof
 from convexfs.certification.program.scaling import least_unit_of_objective, proof_scale, units_at
@@ -226,7 +226,7 @@ class _Tree:
         self.propagation = BoundPropagation(form, target if finite else None)
         self.cost = abs(target) if finite and target else 1.0
         self.program = None if form.curved.any() or form.P is not None else LinearProgram(form)
-        self.session = None if self.program is None else self.program.session()
+        self.session = None if self.program is None else Session(self.program)
         self.point: np.ndarray | None = None
         self.bound, self.used = np.inf, 0
 

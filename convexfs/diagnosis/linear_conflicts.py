@@ -15,7 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Budget
-from convexfs.certification.exact.linear_program import BASIC, LinearProgram, fmpq, silent_highs
+from convexfs.certification.exact.linear_program import (
+    BASIC,
+    LinearProgram,
+    fmpq,
+    rational,
+    silent_highs,
+)
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
 
@@ -88,7 +94,7 @@ def _signed(form: StandardForm, rows: np.ndarray, y: list[Any], decimal: bool) -
 
 def _number(value: Any, decimal: bool) -> Any:
     if not decimal:
-        return fmpq(*float(value).as_integer_ratio())
+        return rational(value)
     digits, _, exponent = repr(float(value)).partition("e")
     integer, _, fraction = digits.partition(".")
     power = int(exponent or 0) - len(fraction)
@@ -162,9 +168,7 @@ def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> 
     """Run HiGHS on the feasibility problem; return it if it finds infeasibility, else None."""
     limit = max(0.05, min(30.0, budget.left))
     highs = silent_highs(threads=1, time_limit=limit, **settings)
-    bounds = program.lower, program.upper
-    nothing, A = np.zeros(program.form.q.size), sp.csc_array(program.A)
-    highs.passModel(program._model(nothing, A, program.b, bounds))
+    highs.passModel(program.model(np.zeros(program.form.q.size)))
     highs.run()
     infeasible = highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible
     return highs if infeasible else None

@@ -132,8 +132,7 @@ def linear_optimum(form: StandardForm, budget: Budget) -> np.ndarray | None:
     if not form.integer.size:
         found = program.solve(seconds=budget.left)
         return found.z if found.optimal else None
-    bounds = program.lower, program.upper
-    model = program._model(form.q, sp.csc_array(program.A), program.b, bounds)
+    model = program.model(form.q)
     kinds = np.full(form.q.size, highspy.HighsVarType.kContinuous, dtype=object)
     kinds[form.integer] = highspy.HighsVarType.kInteger
     model.integrality_ = kinds.tolist()

@@ -10,6 +10,8 @@ from convexfs.certification.exact.linear_program import (
     fmpq,
     fmpq_mat,
     fraction,
+    rational,
+    rational_row,
     rationals,
 )
 from convexfs.certification.program.standard_form import StandardForm
@@ -68,17 +70,15 @@ def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any])
 
     It must be so by more than the last bits of the data: 0.1 + 0.2 == 0.3 is meant to hold.
     """
-    most, size, sums, A = fmpq(0), 0.0, {}, program.A
+    most, size, sums = fmpq(0), 0.0, {}
     for row, multiplier in zip(support, y, strict=True):
         if multiplier < 0 and not program.equal[row]:
             return False
         if multiplier == 0:
             continue
-        most += multiplier * rationals(program.b[row : row + 1])[0]
+        most += multiplier * rational(program.b[row])
         size += abs(float(fraction(multiplier)) * program.b[row])
-        for at in range(A.indptr[row], A.indptr[row + 1]):
-            entry = fmpq(*float(A.data[at]).as_integer_ratio())
-            column = int(A.indices[at])
+        for column, entry in rational_row(program.A, row):
             sums[column] = sums.get(column, fmpq(0)) + multiplier * entry
     for column, cost in sums.items():
         if cost == 0:
@@ -86,7 +86,7 @@ def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any])
         bound = program.upper[column] if cost > 0 else program.lower[column]
         if not np.isfinite(bound):
             return False
-        most += cost * fmpq(*float(bound).as_integer_ratio())
+        most += cost * rational(bound)
         size += abs(float(fraction(cost)) * bound)
     return bool(float(fraction(most)) < -LAST_BITS * size)
 

@@ -323,16 +323,11 @@ def _ordered(
     The matrix is None where they are in order already.
     """
     if triangle not in memory:
-        memory[triangle] = _new_order(constraints, triangle)
+        ordered = [_in_order(each, triangle) for each in constraints]
+        flat = all(isinstance(each, Zero | NonNeg) for each in constraints)
+        layout = None if flat else sp.csr_array(sp.block_diag([part for _, part in ordered]))
+        memory[triangle] = [cone for cones, _ in ordered for cone in cones], layout
     return memory[triangle]
-
-
-def _new_order(constraints: tuple[Any, ...], triangle: str) -> tuple[list[tuple[Cone, int]], Any]:
-    ordered = [_in_order(each, triangle) for each in constraints]
-    if all(isinstance(each, Zero | NonNeg) for each in constraints):
-        return [cone for part, _ in ordered for cone in part], None
-    maps = [part for _, part in ordered]
-    return [cone for part, _ in ordered for cone in part], sp.csr_array(sp.block_diag(maps))
 
 
 def _in_order(constraint: Any, triangle: str) -> tuple[list[tuple[Cone, int]], Any]:

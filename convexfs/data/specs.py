@@ -25,26 +25,14 @@ if TYPE_CHECKING:
 DATA_FOLDER_VARIABLE = "CONVEXFS_DATA"
 #: Names of the generators, functions of convexfs.data.generators.
 GENERATORS = (
-    "spiral",
-    "twonorm",
-    "ringnorm",
-    "waveform",
-    "subclasses",
-    "six_gaussians",
-    "sign_bits",
-    "friedman",
-    "product",
-    "ring",
-)
+    "spiral", "twonorm", "ringnorm", "waveform", "subclasses", "six_gaussians", "sign_bits",
+    "friedman", "product", "ring",
+)  # fmt: skip
 #: Names of bundled data sets, and the functions of sklearn.datasets that load them.
 BUNDLED = {
-    "iris": "load_iris",
-    "wine": "load_wine",
-    "wdbc": "load_breast_cancer",
-    "digits": "load_digits",
-    "diabetes": "load_diabetes",
-}
-
+    "iris": "load_iris", "wine": "load_wine", "wdbc": "load_breast_cancer",
+    "digits": "load_digits", "diabetes": "load_diabetes",
+}  # fmt: skip
 
 P = ParamSpec("P")
 

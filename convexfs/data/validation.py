@@ -59,13 +59,18 @@ def check_finite(
         return
     first = X[damaged[0]]
     row, column = np.argwhere(~np.isfinite(first))[0]
-    what = "NaN" if np.isnan(first[row, column]) else "infinity"
-    count = sum(np.count_nonzero(~np.isfinite(X[rows])) for rows in damaged)
+    count = sum(int(np.count_nonzero(~np.isfinite(X[rows]))) for rows in damaged)
+    label = column_label(column, feature_names)
+    cell = float(first[row, column])
+    cure = cure if np.isnan(cell) else _CURE
+    raise not_finite(cell, where, damaged[0].start + row, label, count, cure)
+
+
+def not_finite(cell: float, where: str, row: int, column: str, count: int, cure: str) -> InputError:
+    """Return (not raise) the InputError about the first of `count` cells that are not finite."""
+    what = "NaN" if np.isnan(cell) else "infinity"
     more = f" ({count} such cells in all)" if count > 1 else ""
-    raise InputError(
-        f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{column_label(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
-    )
+    return InputError(f"{where} contains {what} at data row {row + 1}, {column}{more}; {cure}")
 
 
 def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from convexfs.batch.problem_digest import problem_digest
-from convexfs.batch.problem_files.base import canonical
+from convexfs.batch.problem_files.base import OWN_DATA, canonical
 from convexfs.batch.run import GRACE_SECONDS, Progress, check_limits, result_rows, run_tasks
 from convexfs.batch.run_results import Run
 from convexfs.batch.solver_options import tolerance_mode_for
@@ -203,20 +203,12 @@ def _task(
     tol, limit, own_options = shared["tol"], shared["time_limit"], shared["own_options"]
     return keyed(
         problem=name,
-        problem_file="",
-        problem_sha256="",
         problem_code=code,
         method=OWN.method.__name__,
         formulation=OWN.name,
-        fit=False,
-        data="own data",
-        data_dir=None,
-        read_limit=None,
-        data_sha256="",
+        data=OWN_DATA,
         hyper=hyper,
         solver=solver,
-        repeat=0,
-        seed=0,
         **solver_fields(solver, tol, limit, own_options=own_options),
         **shared,
     )

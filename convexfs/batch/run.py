@@ -37,7 +37,6 @@ from convexfs.records import REFUTED, SKIPPED, VERDICTS
 
 log = logging.getLogger(__name__)
 
-_STDOUT = 1
 #: A worker is ended this many seconds after its solver's time limit.
 GRACE_SECONDS = 1.0
 
@@ -269,9 +268,9 @@ def print_into_the_log(setup: Callable[[], None] | None, path: Path) -> None:
     if setup is not None:
         setup()
     sys.stdout = LogLines()
-    # Compiled code writes to the file descriptor, so that goes to the log file directly.
+    # Compiled code writes to file descriptor 1, so that goes to the log file directly.
     with suppress(OSError):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), _STDOUT)
+        os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), 1)
 
 
 def _printing_into_the_log(work: Callable[[Any], Any], task: Any) -> Any:
@@ -301,17 +300,14 @@ def resume(
     finished = store.finished()
     for task in tasks:
         status, ok, failure = finished.get(task.key, (None, None, ""))
-        if status is None or _again(failure_kind(status, ok), retry_failed):
+        kind = "" if status is None else failure_kind(status, ok)
+        again = retry_failed if isinstance(retry_failed, bool) else kind in retry_failed
+        if status is None or (kind and again):
             todo.append(task)
         else:
             progress.resumed += 1
             progress.count(task, status, ok, failure)
     return progress, todo
-
-
-def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
-    """Return whether a task with this kind of failure ("" if none) is to be run again."""
-    return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
 def result_rows(

@@ -128,12 +128,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
     """
     check_kind(options.target_kind)
     check_single_target(options.target)
-    lists = {
-        name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
-    }
-    labels = None if options.labels is None else os.fspath(options.labels)
-    chosen: dict[str, Any] = vars(options) | lists | {"labels": labels}
-    reading = Reading(**chosen, limit=memory_limit.read_limit(options.read_limit))
+    reading = _reading(options)
     if not isinstance(spec, str | os.PathLike):
         return _normalized(_from_object(spec, reading), reading)
     text = os.fspath(spec)
@@ -143,6 +138,16 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         return replace(_normalized(_load(bare, reading), reading), name=text)
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
+
+
+def _reading(options: ReadOptions) -> Reading:
+    """Return options with lists of names for single ones, and their memory limit."""
+    lists = {
+        name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
+    }
+    labels = None if options.labels is None else os.fspath(options.labels)
+    chosen: dict[str, Any] = vars(options) | lists | {"labels": labels}
+    return Reading(**chosen, limit=memory_limit.read_limit(options.read_limit))
 
 
 def file_behind(spec: str, data_dir: str | None = None) -> Path | None:

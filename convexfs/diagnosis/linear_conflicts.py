@@ -8,6 +8,7 @@ are linearly independent, and have no such multipliers. One elimination proves b
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import highspy
@@ -95,11 +96,8 @@ def _signed(form: StandardForm, rows: np.ndarray, y: list[Any], decimal: bool) -
 def _number(value: Any, decimal: bool) -> Any:
     if not decimal:
         return rational(value)
-    digits, _, exponent = repr(float(value)).partition("e")
-    integer, _, fraction = digits.partition(".")
-    power = int(exponent or 0) - len(fraction)
-    numerator = int(integer + fraction)
-    return fmpq(numerator * 10**power) if power >= 0 else fmpq(numerator, 10**-power)
+    written = Fraction(repr(float(value)))
+    return fmpq(written.numerator, written.denominator)
 
 
 def _null_vector(A: Any, decimal: bool) -> list[Any] | None:

@@ -103,9 +103,7 @@ def _least_slacks(form: StandardForm, rows: np.ndarray, budget: Budget) -> dict[
     weights, values = np.ones(count), np.zeros(count)
     for _ in range(REWEIGHTED if form.curved.any() else 1):
         budget.check()
-        wide = form.with_columns(sp.hstack([up, down]), weights)
-        sides = sp.hstack([sp.csr_array((count, n)), sp.eye_array(count)])
-        wide = wide.with_rows(sp.csr_array(sides), np.zeros(count))
+        wide = form.with_slacks(sp.hstack([up, down]), weights)
         z = _cheapest(replace(wide, integer=form.integer), budget)
         if z is None:
             return None

@@ -108,11 +108,8 @@ def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
 def softened(form: StandardForm) -> StandardForm:
     """Return the linear program that minimises the total violation of all rows but bounds."""
     program = LinearProgram(form)
-    rows, m, n = program.rows, form.b.size, form.q.size
+    rows, m = program.rows, form.b.size
     equal = rows[program.equal]
     up = sp.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), (m, rows.size))
     down = sp.csr_array((-np.ones(equal.size), (equal, np.arange(equal.size))), (m, equal.size))
-    more = rows.size + equal.size
-    wide = form.with_columns(sp.hstack([up, down]), np.ones(more))
-    sides = sp.hstack([sp.csr_array((more, n)), sp.eye_array(more)])
-    return wide.with_rows(sp.csr_array(sides), np.zeros(more))
+    return form.with_slacks(sp.hstack([up, down]), np.ones(rows.size + equal.size))

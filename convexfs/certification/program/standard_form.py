@@ -214,6 +214,11 @@ class StandardForm:
             integer=np.empty(0, dtype=int),
         )
 
+    def with_slacks(self, A: Any, q: np.ndarray) -> "StandardForm":
+        """Return the continuous program with nonnegative columns A of cost q added."""
+        sides = sp.hstack([sp.csr_array((q.size, self.q.size)), sp.eye_array(q.size)])
+        return self.with_columns(A, q).with_rows(sp.csr_array(sides), np.zeros(q.size))
+
     def restricted(self, rows: np.ndarray, columns: np.ndarray) -> "StandardForm":
         """Return the continuous program of these rows (a mask of entire cones) and columns."""
         blocks, start = [], 0

@@ -20,16 +20,8 @@ from convexfs.batch.problem_digest import problem_digest
 from convexfs.batch.problem_files.base import OWN_DATA, canonical
 from convexfs.batch.run import GRACE_SECONDS, Progress, check_limits, result_rows, run_tasks
 from convexfs.batch.run_results import Run
-from convexfs.batch.solver_options import tolerance_mode_for
-from convexfs.batch.tasks import (
-    Result,
-    Task,
-    keyed,
-    over_time,
-    result_of,
-    skipped_result,
-    solver_fields,
-)
+from convexfs.batch.solver_options import solver_fields, tolerance_mode_for
+from convexfs.batch.tasks import Result, Task, keyed, over_time, result_of, skipped_result
 from convexfs.batch.workers import pool
 from convexfs.data.readers.memory_limit import parse_size
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean

@@ -17,15 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.preparation import (
-    StatementTask,
-    file_row,
-    pending_statements,
-    prepare,
-    run_or_render,
-    state_custom_problems,
-    warm_up,
-)
+from convexfs.batch import preparation
 from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.store.shards import Shard, claim_shard
 from convexfs.batch.store.store import LOG, Store
@@ -220,7 +212,7 @@ def run_tasks(
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
     own = tasks if shard is None else shard.part(tasks)
-    state_custom_problems(own)
+    preparation.state_custom_problems(own)
     with Store(out) as store, run_log(Path(out) / LOG) as setup, clear_after(DATASETS):
         claim_shard(store, shard, tasks)
         if study is not None:
@@ -230,16 +222,16 @@ def run_tasks(
         log.info("%s: %s", store.path.name, store.journal)
         watch(progress)
         if todo and executor is None:
-            warm_up(task.formulation for task in todo)
+            preparation.warm_up(task.formulation for task in todo)
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         kept = store.stated()
         # Use all tasks, so that every shard states a problem on the same data.
-        problems = pending_statements(
+        problems = preparation.pending_statements(
             tasks, (key for key in kept if not (retry_failed and kept[key]))
         )
         here = pool.runs_here(jobs, executor, time_limit, memory_limit)
-        doing = partial(run_or_render, work)
+        doing = partial(preparation.run_or_render, work)
         outcomes = pool.run(
             [*problems, *todo],
             partial(_printing_into_the_log, doing) if here else doing,
@@ -248,12 +240,13 @@ def run_tasks(
             time_limit=time_limit,
             memory_limit=memory_limit,
             setup=partial(print_into_the_log, setup, Path(out) / LOG),
-            prepare=None if pool.FORKS else prepare,
+            prepare=None if pool.FORKS else preparation.prepare,
         )
         for outcome in outcomes:
-            if isinstance(outcome.task, StatementTask):
+            if isinstance(outcome.task, preparation.StatementTask):
                 failure = {"failure": _why(outcome, memory_limit)}
-                store.keep_problem(file_row(outcome.task.task) | (outcome.value or {}) | failure)
+                known = preparation.file_row(outcome.task.task)
+                store.keep_problem(known | (outcome.value or {}) | failure)
                 continue
             record(store, outcome, machine, progress, memory_limit)
             progress.wall_seconds = time.perf_counter() - started

@@ -23,22 +23,11 @@ from typing import Any
 
 import pandas as pd
 
-from convexfs.batch.store import schema
+from convexfs.batch.store import schema, sqlite_file
 from convexfs.batch.store.cells import cell, insertion, table_column, task_frame
 from convexfs.batch.store.run_lock import RunLock
 from convexfs.batch.store.schema import pack, unpack
-from convexfs.batch.store.sqlite_file import (
-    MOVE,
-    SQLITE_ENDS,
-    FileSystem,
-    connect,
-    explain_errors,
-    identity,
-    in_wal,
-    lock,
-    probe,
-    readable,
-)
+from convexfs.batch.store.sqlite_file import MOVE, connect, explain_errors, identity, probe
 from convexfs.errors import InputError, RunError
 
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
@@ -70,7 +59,7 @@ class Store(AbstractContextManager["Store"]):
         with ExitStack() as held, explain_errors(self.path):
             with explain_errors(folder / LOCK):
                 if system.locks:
-                    lock(folder / LOCK, held)
+                    sqlite_file.lock(folder / LOCK, held)
                 if system.shared or not system.locks:
                     self._lock = RunLock(folder / HOLDER)
                     self._lock.take(held)
@@ -89,7 +78,7 @@ class Store(AbstractContextManager["Store"]):
             runs = f", such as {Path(folder) / inside[0]}" if inside else ""
             raise InputError(f"{folder}: holds no {RESULTS}; give the folder of a run{runs}")
         with ExitStack() as held, explain_errors(store.path):
-            path, mode = readable(store.path, held)
+            path, mode = sqlite_file.readable(store.path, held)
             store._db = held.enter_context(closing(connect(path, mode)))
             if not schema.has_tables(store._db):
                 raise InputError(f"{folder}: its run was stopped at once; start it again")
@@ -241,8 +230,8 @@ class Store(AbstractContextManager["Store"]):
             }
         )
 
-    def _prepare(self, system: FileSystem) -> None:
-        if not system.write_ahead and in_wal(self.path):
+    def _prepare(self, system: sqlite_file.FileSystem) -> None:
+        if not system.write_ahead and sqlite_file.in_wal(self.path):
             # With exclusive access SQLite needs no shared memory to leave WAL mode.
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode = TRUNCATE")
@@ -309,7 +298,7 @@ class Store(AbstractContextManager["Store"]):
         """Yield the connection in a transaction, with another run's file attached as ``shard``."""
         other = Path(folder) / RESULTS
         with ExitStack() as held, explain_errors(other):
-            path, mode = readable(other, held)
+            path, mode = sqlite_file.readable(other, held)
             self._db.execute("ATTACH ? AS shard", (f"{path.absolute().as_uri()}?mode={mode}",))
             try:
                 with self._transaction():
@@ -336,7 +325,7 @@ class Store(AbstractContextManager["Store"]):
 
 def _check_files(folder: Path) -> None:
     """Raise RunError if a file of the run's folder is a link, pipe or device."""
-    for name in (RESULTS, *(f"{RESULTS}{end}" for end in SQLITE_ENDS), LOG, LOCK, HOLDER):
+    for name in (RESULTS, *(RESULTS + end for end in sqlite_file.SQLITE_ENDS), LOG, LOCK, HOLDER):
         path = folder / name
         if path.is_symlink():
             raise RunError(

@@ -346,13 +346,8 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
     build = with_fixed(problem.build, chosen)
     if problem.feasible is not None:
         build, more["feasible"] = None, problem.feasible
-    result = method(
-        data.X,
-        data.y,
-        settings(**named_in(settings, chosen)),
-        solving_of(task, build),
-        **named_in(method, more),
-    )
+    own, solving = settings(**named_in(settings, chosen)), solving_of(task, build)
+    result = method(data.X, data.y, own, solving, **named_in(method, more))
     return result.solution, result.certificate, *getattr(result, "history", ())
 
 

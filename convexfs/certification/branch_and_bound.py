@@ -122,22 +122,20 @@ def _verified_rest(
     """Return the verdict on the point's optimality with its integer columns fixed at `integers`."""
     fixed, rest = _with_fixed(form, integers)
     offset = fixed.d - form.d
+    proven = IntegerOutcome(PROVEN, scale=scale)
+    broken = IntegerOutcome(REFUTED, "infeasible once its integers are rounded", scale=scale)
     if not rest.size:
-        feasible = not np.any(fixed.outside(fixed.b) > 0)
-        off = abs(cost - offset) > tol * max(scale, abs(offset))
-        if feasible and not off:
-            return IntegerOutcome(PROVEN, scale=scale)
-        reason = "its objective is that of other integers"
-        if not feasible:
-            reason = "infeasible once its integers are rounded"
-        return IntegerOutcome(REFUTED, reason, scale=scale)
+        if np.any(fixed.outside(fixed.b) > 0):
+            return broken
+        if abs(cost - offset) > tol * max(scale, abs(offset)):
+            return IntegerOutcome(REFUTED, "its objective is that of other integers", scale=scale)
+        return proven
     proof = OptimalityProof(fixed, point[rest], known[rest], cost - offset, tol, budget, scale)
     if proof.box.empty:
-        reason = "infeasible once its integers are rounded"
-        return IntegerOutcome(REFUTED, reason, scale=scale)
+        return broken
     proof.run(())
     if proof.proven:
-        return IntegerOutcome(PROVEN, scale=scale)
+        return proven
     if proof.too_cheap:
         reason = "better than possible once its integers are rounded"
         return IntegerOutcome(REFUTED, reason, bound=proof.above.value + offset, scale=scale)
@@ -149,8 +147,7 @@ def _verified_rest(
     from convexfs.certification.infeasibility import proof_of_infeasibility
 
     if not proof.attained and proof_of_infeasibility(fixed, budget) is not None:
-        reason = "infeasible once its integers are rounded"
-        return IntegerOutcome(REFUTED, reason, scale=scale)
+        return broken
     reason = "the continuous variables could not be verified with the integers rounded"
     return IntegerOutcome(UNDECIDED, reason, scale=scale)
 

@@ -391,11 +391,9 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
 
 def column_label(position: int, names: Sequence[str] | None) -> str:
     """Return text that names a column: ``column 'age'``, or its position if there are no names."""
-    return (
-        f"column {position + 1} (counted from 1)"
-        if names is None
-        else f"column '{names[position]}'"
-    )
+    if names is None:
+        return f"column {position + 1} (counted from 1)"
+    return f"column '{names[position]}'"
 
 
 def _listing(one: str, many: str, names: Sequence[str]) -> str:

@@ -126,11 +126,9 @@ class MultiplierSearch:
     def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
         """Yield HiGHS's multipliers, if any, of the program linearised at z."""
         program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
-        inside = (
-            np.maximum(program.lower, self.box.lower),
-            np.minimum(program.upper, self.box.upper),
-        )
-        for box in (None, inside):
+        lower = np.maximum(program.lower, self.box.lower)
+        upper = np.minimum(program.upper, self.box.upper)
+        for box in (None, (lower, upper)):
             self.budget.check()
             found = program.solve(box=box, seconds=self.budget.left)
             if found.optimal:

@@ -101,6 +101,7 @@ class ConeProgram:
         parts = program.apply_parameters(quad_obj=program.P is not None)
         P, (q, d, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
         lower, upper = _bounds(program, q.size)
+        starts = program.var_id_to_col
         integer = {index for (index,) in (*program.x.boolean_idx, *program.x.integer_idx)}
         return cls(
             P=P,
@@ -115,14 +116,8 @@ class ConeProgram:
             solver=solver,
             integer=np.array(sorted(integer), dtype=int),
             constraints=tuple(program.constraints),
-            starts={
-                **program.var_id_to_col,
-                **{
-                    stated: program.var_id_to_col[own]
-                    for stated, own in program.replaced.items()
-                    if own in program.var_id_to_col
-                },
-            },
+            starts=starts
+            | {stated: starts[own] for stated, own in program.replaced.items() if own in starts},
             parts=program.parts,
             memory=program.memory,
         )

@@ -104,12 +104,8 @@ class StandardForm:
         Solvers differ in which triangle of a semidefinite matrix they have. Rows of bounds that
         a solver takes apart come first or last, with multipliers of 0: reduced costs replace them.
         """
-        orders = (
-            TRIANGLES
-            if any(isinstance(each, SvecPSD) for each in self.constraints)
-            else TRIANGLES[:1]
-        )
-        for triangle in orders:
+        packed = any(isinstance(each, SvecPSD) for each in self.constraints)
+        for triangle in TRIANGLES if packed else TRIANGLES[:1]:
             _, layout = _ordered(self.constraints, triangle, self.memory)
             rows = sum(each.size for each in self.constraints)
             spare = (rows if layout is None else layout.shape[1]) - y.size

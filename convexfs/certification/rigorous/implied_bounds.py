@@ -130,10 +130,8 @@ class BoundPropagation:
     def _term_intervals(self, box: Box) -> tuple[np.ndarray, np.ndarray]:
         positive = self.entries > 0
         low, high = box.lower[self.columns], box.upper[self.columns]
-        return (
-            self.entries * np.where(positive, low, high),
-            self.entries * np.where(positive, high, low),
-        )
+        ends = np.where(positive, low, high), np.where(positive, high, low)
+        return self.entries * ends[0], self.entries * ends[1]
 
     def _sums(self, terms: np.ndarray) -> np.ndarray:
         sums = np.zeros(self.b.size)

@@ -60,8 +60,7 @@ def check_finite(
     first = X[damaged[0]]
     row, column = np.argwhere(~np.isfinite(first))[0]
     count = sum(int(np.count_nonzero(~np.isfinite(X[rows]))) for rows in damaged)
-    label = column_label(column, feature_names)
-    cell = float(first[row, column])
+    label, cell = column_label(column, feature_names), float(first[row, column])
     cure = cure if np.isnan(cell) else _CURE
     raise not_finite(cell, where, damaged[0].start + row, label, count, cure)
 

@@ -17,19 +17,11 @@ from typing import Any
 import numpy as np
 
 from convexfs.batch.problem_digest import problem_digest
-from convexfs.batch.problem_files.base import canonical
+from convexfs.batch.problem_files.base import OWN_DATA, canonical
 from convexfs.batch.run import GRACE_SECONDS, Progress, check_limits, result_rows, run_tasks
 from convexfs.batch.run_results import Run
-from convexfs.batch.solver_options import tolerance_mode_for
-from convexfs.batch.tasks import (
-    Result,
-    Task,
-    keyed,
-    over_time,
-    result_of,
-    skipped_result,
-    solver_fields,
-)
+from convexfs.batch.solver_options import solver_fields, tolerance_mode_for
+from convexfs.batch.tasks import Result, Task, keyed, over_time, result_of, skipped_result
 from convexfs.batch.workers import pool
 from convexfs.data.readers.memory_limit import parse_size
 from convexfs.errors import InputError, SolverUnavailable, SolverUnsuitable, did_you_mean
@@ -203,20 +195,12 @@ def _task(
     tol, limit, own_options = shared["tol"], shared["time_limit"], shared["own_options"]
     return keyed(
         problem=name,
-        problem_file="",
-        problem_sha256="",
         problem_code=code,
         method=OWN.method.__name__,
         formulation=OWN.name,
-        fit=False,
-        data="own data",
-        data_dir=None,
-        read_limit=None,
-        data_sha256="",
+        data=OWN_DATA,
         hyper=hyper,
         solver=solver,
-        repeat=0,
-        seed=0,
         **solver_fields(solver, tol, limit, own_options=own_options),
         **shared,
     )

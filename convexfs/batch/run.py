@@ -17,15 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from convexfs.batch.preparation import (
-    StatementTask,
-    file_row,
-    pending_statements,
-    prepare,
-    run_or_render,
-    state_custom_problems,
-    warm_up,
-)
+from convexfs.batch import preparation
 from convexfs.batch.problem_files.load import load_problem_file
 from convexfs.batch.store.shards import Shard, claim_shard
 from convexfs.batch.store.store import LOG, Store
@@ -37,7 +29,6 @@ from convexfs.records import REFUTED, SKIPPED, VERDICTS
 
 log = logging.getLogger(__name__)
 
-_STDOUT = 1
 #: A worker is ended this many seconds after its solver's time limit.
 GRACE_SECONDS = 1.0
 
@@ -221,7 +212,7 @@ def run_tasks(
     if memory_limit is not None:
         _check_memory_limit(memory_limit, executor)
     own = tasks if shard is None else shard.part(tasks)
-    state_custom_problems(own)
+    preparation.state_custom_problems(own)
     with Store(out) as store, run_log(Path(out) / LOG) as setup, clear_after(DATASETS):
         claim_shard(store, shard, tasks)
         if study is not None:
@@ -231,16 +222,16 @@ def run_tasks(
         log.info("%s: %s", store.path.name, store.journal)
         watch(progress)
         if todo and executor is None:
-            warm_up(task.formulation for task in todo)
+            preparation.warm_up(task.formulation for task in todo)
         machine = store.environment(describe_environment())
         started = time.perf_counter()
         kept = store.stated()
         # Use all tasks, so that every shard states a problem on the same data.
-        problems = pending_statements(
+        problems = preparation.pending_statements(
             tasks, (key for key in kept if not (retry_failed and kept[key]))
         )
         here = pool.runs_here(jobs, executor, time_limit, memory_limit)
-        doing = partial(run_or_render, work)
+        doing = partial(preparation.run_or_render, work)
         outcomes = pool.run(
             [*problems, *todo],
             partial(_printing_into_the_log, doing) if here else doing,
@@ -249,12 +240,13 @@ def run_tasks(
             time_limit=time_limit,
             memory_limit=memory_limit,
             setup=partial(print_into_the_log, setup, Path(out) / LOG),
-            prepare=None if pool.FORKS else prepare,
+            prepare=None if pool.FORKS else preparation.prepare,
         )
         for outcome in outcomes:
-            if isinstance(outcome.task, StatementTask):
+            if isinstance(outcome.task, preparation.StatementTask):
                 failure = {"failure": _why(outcome, memory_limit)}
-                store.keep_problem(file_row(outcome.task.task) | (outcome.value or {}) | failure)
+                known = preparation.file_row(outcome.task.task)
+                store.keep_problem(known | (outcome.value or {}) | failure)
                 continue
             record(store, outcome, machine, progress, memory_limit)
             progress.wall_seconds = time.perf_counter() - started
@@ -269,9 +261,9 @@ def print_into_the_log(setup: Callable[[], None] | None, path: Path) -> None:
     if setup is not None:
         setup()
     sys.stdout = LogLines()
-    # Compiled code writes to the file descriptor, so that goes to the log file directly.
+    # Compiled code writes to file descriptor 1, so that goes to the log file directly.
     with suppress(OSError):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), _STDOUT)
+        os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), 1)
 
 
 def _printing_into_the_log(work: Callable[[Any], Any], task: Any) -> Any:
@@ -301,17 +293,14 @@ def resume(
     finished = store.finished()
     for task in tasks:
         status, ok, failure = finished.get(task.key, (None, None, ""))
-        if status is None or _again(failure_kind(status, ok), retry_failed):
+        kind = "" if status is None else failure_kind(status, ok)
+        again = retry_failed if isinstance(retry_failed, bool) else kind in retry_failed
+        if status is None or (kind and again):
             todo.append(task)
         else:
             progress.resumed += 1
             progress.count(task, status, ok, failure)
     return progress, todo
-
-
-def _again(kind: str, retry_failed: bool | Container[str]) -> bool:
-    """Return whether a task with this kind of failure ("" if none) is to be run again."""
-    return bool(kind) and (retry_failed if isinstance(retry_failed, bool) else kind in retry_failed)
 
 
 def result_rows(

@@ -52,14 +52,6 @@ from convexfs.records import (
 DATASETS: dict[str, Dataset] = {}
 #: First word of a task's failure text if its certificate refutes or leaves open the solution.
 CERTIFICATE = "certificate"
-#: Statuses that can be certified; the others describe what happened to the solver.
-DEFINITE = (OPTIMAL, INFEASIBLE, UNBOUNDED)
-#: Label of solution rows that are iterations before the final solution.
-ITERATION = "iteration"
-#: Number of cached inputs of first convex problems: tasks of one problem with different solvers
-#: follow each other.
-_KEPT_NUMBERS = 4
-_PACKAGE = Path(__file__).parents[1]
 #: Fields of a solution that are columns of its task's row.
 _STORED = (
     "status", "solver", "solver_version", "objective", "build_seconds", "compile_seconds",
@@ -79,29 +71,30 @@ class Task:
     accuracy; else ``asked`` is how it is put to the solver. ``warm_from`` are the
     hyper-parameters of the problem whose solution a warm start begins with; empty: cold.
     ``interface`` is how the solver is called: empty by cvxpy, ``direct`` by its own interface, or
-    the name of the Python environment where it is.
+    the name of the Python environment where it is. Problems made in Python have no
+    ``problem_file`` and no data to load.
     """
 
     key: str
     problem: str
-    problem_file: str
-    problem_sha256: str
     problem_code: str
     method: str
     formulation: str
-    fit: bool | str
     data: str
-    data_dir: str | None
-    read_limit: str | float | None
-    data_sha256: str
     hyper: str
     solver: str
     solver_version: str
     options: str
     tol: float | None
     time_limit: float | None
-    repeat: int
-    seed: int
+    problem_file: str = ""
+    problem_sha256: str = ""
+    fit: bool | str = False
+    data_dir: str | None = None
+    read_limit: str | float | None = None
+    data_sha256: str = ""
+    repeat: int = 0
+    seed: int = 0
     asked: str = TRANSLATED
     own_options: str = "{}"
     warm_from: str = ""
@@ -169,19 +162,17 @@ def _loaded(spec: str, kind: str | None, **reading: Any) -> Dataset:
 
 
 def _task(problem: ProblemFile, **chosen: Any) -> Task:
-    formulation = problem.formulation
-    fields = {
-        "problem": problem.name,
-        "problem_file": str(problem.path),
-        "problem_sha256": problem.sha256,
-        "problem_code": problem.code_sha256,
-        "method": formulation.method.__name__,
-        "formulation": formulation.name,
-        "fit": problem.fit,
-        **chosen,
-        **({} if problem.seed is None else {"seed": problem.seed}),
-    }
-    return keyed(**fields)
+    own = {} if problem.seed is None else {"seed": problem.seed}
+    return keyed(
+        problem=problem.name,
+        problem_file=str(problem.path),
+        problem_sha256=problem.sha256,
+        problem_code=problem.code_sha256,
+        method=problem.formulation.method.__name__,
+        formulation=problem.formulation.name,
+        fit=problem.fit,
+        **chosen | own,
+    )
 
 
 def keyed(**fields: Any) -> Task:
@@ -193,7 +184,7 @@ def keyed(**fields: Any) -> Task:
 
 def own_code() -> str:
     """Return the hash of this package's code that affects results."""
-    return code_sha256(_PACKAGE)
+    return code_sha256(Path(__file__).parents[1])
 
 
 @cache
@@ -215,8 +206,7 @@ def do(task: Task) -> Result:
             solution, certificate, *history = (_fit if task.fit else _solve_first)(task, problem)
     except (SolverUnavailable, SolverUnsuitable) as reason:
         return skipped_result(reason, **_stated(problem, made))
-    solution = over_time(solution, task.time_limit)
-    result = result_of(solution, certificate, history)
+    result = result_of(over_time(solution, task.time_limit), certificate, history)
     return replace(result, row={**result.row, **_stated(problem, made)})
 
 
@@ -281,7 +271,7 @@ def result_of(
         "dual": dict(solution.dual),
     }
     iterations = (
-        {"step": step, "label": ITERATION, "objective": at["objective"], "change": at["residual"]}
+        {"step": step, "label": "iteration", "objective": at["objective"], "change": at["residual"]}
         for step, at in enumerate(history)
     )
     return Result(row, (*iterations, answer))
@@ -294,7 +284,7 @@ def failure_kind(status: str, ok: bool | None) -> str:
     that is not sure has failed, whatever is proven of its point. Contradictions between solvers
     are found by a study of all of them.
     """
-    if status in DEFINITE:
+    if status in (OPTIMAL, INFEASIBLE, UNBOUNDED):
         return REFUTED if ok is False else ""
     return "" if status in (SKIPPED, MEASURED) else status
 
@@ -334,14 +324,11 @@ def first_numbers(task: Task, problem: ProblemFile) -> tuple[dict[str, Any], dic
     if problem.is_own:
         samples = samples_of(dataset_of(task), build) if problem.data else {}
         return {}, {"seed": task.seed, **samples, **chosen}
-    numbers = _numeric_half(problem.formulation.name)
-    values, hyper = _numbers(
-        problem.formulation.name,
-        dataset_of(task),
-        canonical(named_in(numbers, chosen)),
-        _seed(task, numbers),
-    )
-    samples = samples_of(dataset_of(task), build, values) if problem.build else {}
+    name, data = problem.formulation.name, dataset_of(task)
+    numbers = _numeric_half(name)
+    offered = canonical(named_in(numbers, chosen))
+    values, hyper = _numbers(name, data, offered, _seed(task, numbers))
+    samples = samples_of(data, build, values) if problem.build else {}
     return values, samples | hyper | named_in(build, chosen)
 
 
@@ -359,13 +346,8 @@ def _fit(task: Task, problem: ProblemFile) -> tuple[Any, ...]:
     build = with_fixed(problem.build, chosen)
     if problem.feasible is not None:
         build, more["feasible"] = None, problem.feasible
-    result = method(
-        data.X,
-        data.y,
-        settings(**named_in(settings, chosen)),
-        solving_of(task, build),
-        **named_in(method, more),
-    )
+    own, solving = settings(**named_in(settings, chosen)), solving_of(task, build)
+    result = method(data.X, data.y, own, solving, **named_in(method, more))
     return result.solution, result.certificate, *getattr(result, "history", ())
 
 
@@ -391,7 +373,7 @@ def dataset_of(task: Task) -> Dataset:
     return DATASETS[task.data_sha256]
 
 
-@lru_cache(maxsize=_KEPT_NUMBERS)
+@lru_cache(maxsize=4)  # Tasks of one problem with different solvers follow each other.
 def _numbers(
     formulation: str, data: Dataset, chosen: str, seed: tuple[int, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:

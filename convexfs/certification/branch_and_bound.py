@@ -23,7 +23,7 @@ from convexfs.certification.auxiliary import Budget, Scaling, Stopped, solved_ag
 from convexfs.certification.duals.correction_system import Goal
 from convexfs.certification.duals.dual_bound import cost_at, lagrangian, natural_multipliers
 from convexfs.certification.duals.dual_correction import corrected_bound
-from convexfs.certification.exact.linear_program import LinearProgram
+from convexfs.certification.exact.linear_program import LinearProgram, Session
 from convexfs.certification.feasible_points import is_tight
 from convexfs.certification.optimality import OptimalityProof
 from convexfs.certification.program.scaling import least_unit_of_objective, proof_scale, units_at
@@ -122,22 +122,20 @@ def _verified_rest(
     """Return the verdict on the point's optimality with its integer columns fixed at `integers`."""
     fixed, rest = _with_fixed(form, integers)
     offset = fixed.d - form.d
+    proven = IntegerOutcome(PROVEN, scale=scale)
+    broken = IntegerOutcome(REFUTED, "infeasible once its integers are rounded", scale=scale)
     if not rest.size:
-        feasible = not np.any(fixed.outside(fixed.b) > 0)
-        off = abs(cost - offset) > tol * max(scale, abs(offset))
-        if feasible and not off:
-            return IntegerOutcome(PROVEN, scale=scale)
-        reason = "its objective is that of other integers"
-        if not feasible:
-            reason = "infeasible once its integers are rounded"
-        return IntegerOutcome(REFUTED, reason, scale=scale)
+        if np.any(fixed.outside(fixed.b) > 0):
+            return broken
+        if abs(cost - offset) > tol * max(scale, abs(offset)):
+            return IntegerOutcome(REFUTED, "its objective is that of other integers", scale=scale)
+        return proven
     proof = OptimalityProof(fixed, point[rest], known[rest], cost - offset, tol, budget, scale)
     if proof.box.empty:
-        reason = "infeasible once its integers are rounded"
-        return IntegerOutcome(REFUTED, reason, scale=scale)
+        return broken
     proof.run(())
     if proof.proven:
-        return IntegerOutcome(PROVEN, scale=scale)
+        return proven
     if proof.too_cheap:
         reason = "better than possible once its integers are rounded"
         return IntegerOutcome(REFUTED, reason, bound=proof.above.value + offset, scale=scale)
@@ -149,8 +147,7 @@ def _verified_rest(
     from convexfs.certification.infeasibility import proof_of_infeasibility
 
     if not proof.attained and proof_of_infeasibility(fixed, budget) is not None:
-        reason = "infeasible once its integers are rounded"
-        return IntegerOutcome(REFUTED, reason, scale=scale)
+        return broken
     reason = "the continuous variables could not be verified with the integers rounded"
     return IntegerOutcome(UNDECIDED, reason, scale=scale)
 
@@ -226,7 +223,7 @@ class _Tree:
         self.propagation = BoundPropagation(form, target if finite else None)
         self.cost = abs(target) if finite and target else 1.0
         self.program = None if form.curved.any() or form.P is not None else LinearProgram(form)
-        self.session = None if self.program is None else self.program.session()
+        self.session = None if self.program is None else Session(self.program)
         self.point: np.ndarray | None = None
         self.bound, self.used = np.inf, 0
 

@@ -27,7 +27,7 @@ from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
 from convexfs.certification.auxiliary import completed, priced_columns
 from convexfs.certification.duals.dual_bound import cost_at, has_no_negative_eigenvalue
-from convexfs.certification.feasibility import value_of, violation
+from convexfs.certification.feasibility import dense, value_of, violation
 from convexfs.certification.program.scaling import unit_of_objective
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.errors import InputError
@@ -158,7 +158,7 @@ def _as_value(variable: cp.Variable, entries: np.ndarray) -> np.ndarray | None:
         value: Any = recover_value_for_leaf(variable, entries, project=False)
     except (ValueError, IndexError):
         return None
-    return np.asarray(value.toarray() if hasattr(value, "toarray") else value)
+    return dense(value)
 
 
 def lacking_values(problem: cp.Problem) -> Iterable[str]:
@@ -188,11 +188,13 @@ def broken_assumption(problem: cp.Problem) -> str:
 
 
 def _matrix(value: Any) -> Any:
-    dense = sp.csr_array(value)
+    matrix = sp.csr_array(value)
     # The real matrix of a complex form has the same eigenvalues, twice.
-    if np.iscomplexobj(dense):
-        dense = sp.csr_array(sp.block_array([[dense.real, -dense.imag], [dense.imag, dense.real]]))
-    return sp.csr_array((dense + dense.T) / 2)
+    if np.iscomplexobj(matrix):
+        matrix = sp.csr_array(
+            sp.block_array([[matrix.real, -matrix.imag], [matrix.imag, matrix.real]])
+        )
+    return sp.csr_array((matrix + matrix.T) / 2)
 
 
 def _expressions(problem: cp.Problem) -> Iterator[Any]:
@@ -303,4 +305,4 @@ def _set_random(
     value = np.exp(value) if logarithmic else size * value
     if any(each is not None and each is not False for each in own.attributes.values()):
         value = own.project(value)
-    own.save_value(np.asarray(value.toarray() if hasattr(value, "toarray") else value))
+    own.save_value(dense(value))

@@ -57,10 +57,11 @@ def _sides(constraint: Any) -> list[np.ndarray]:
 
 def value_of(expression: Any) -> np.ndarray:
     """Return the value of an expression as a dense array."""
-    return _dense(expression.value)
+    return dense(expression.value)
 
 
-def _dense(value: Any) -> np.ndarray:
+def dense(value: Any) -> np.ndarray:
+    """Return a value of cvxpy, perhaps sparse, as a dense array."""
     return np.asarray(value.toarray() if hasattr(value, "toarray") else value)
 
 
@@ -192,7 +193,7 @@ def _structured(variable: cp.Variable, value: np.ndarray) -> np.ndarray:
         value = np.where(np.eye(value.shape[0], dtype=bool), value, 0.0)
     if given["imag"]:
         value = 1j * np.imag(value)
-    return _dense(variable.project(value)) if given["sparsity"] else value
+    return dense(variable.project(value)) if given["sparsity"] else value
 
 
 def _limits(variable: cp.Variable) -> tuple[Any, Any]:
@@ -200,7 +201,7 @@ def _limits(variable: cp.Variable) -> tuple[Any, Any]:
     given: Any = variable.attributes
     bounds: Any = variable.bounds
     lower, upper = (-np.inf, np.inf) if bounds is None else bounds
-    lower, upper = (_dense(getattr(each, "value", each)) for each in (lower, upper))
+    lower, upper = (dense(getattr(each, "value", each)) for each in (lower, upper))
     if given["nonneg"] or given["pos"]:
         lower = np.maximum(lower, 0.0)
     if given["nonpos"] or given["neg"]:

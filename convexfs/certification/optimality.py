@@ -11,7 +11,7 @@ than the objective itself. An optimum of 0 has the scale of the data's own units
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -223,7 +223,11 @@ class OptimalityProof:
         self._attain(self.point)
         if self.proven:
             return
-        found = self._multipliers() if search else iter(())
+        found: Iterable[Candidate] = ()
+        if search:
+            found = MultiplierSearch(
+                self.form, self.point, self.cut, self.tol, lambda: self.scale, self.budget
+            ).candidates()
         upgrade = False
         for candidate in itertools.chain(given, found):
             self.budget.check()
@@ -239,13 +243,6 @@ class OptimalityProof:
                 if self.best.rounding == 0 or upgrade or self.form.A.nnz > SMALL or not self.flat:
                     return
                 upgrade = True
-
-    def _multipliers(self) -> Iterator[Candidate]:
-        """Yield candidate multipliers of a MultiplierSearch."""
-        search = MultiplierSearch(
-            self.form, self.point, self.cut, self.tol, lambda: self.scale, self.budget
-        )
-        return search.candidates()
 
     def _reduced(self, candidate: Candidate) -> Candidate:
         """Map a candidate of the full program to the one without eliminated rows and columns."""

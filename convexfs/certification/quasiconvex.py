@@ -4,6 +4,7 @@ That the objective is at most t is a convex constraint for every t. A bound t on
 proven by infeasibility (:mod:`infeasibility`) of that constraint together with the others.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -158,11 +159,6 @@ def infeasible_quasiconvex(problem: cp.Problem, tol: float, budget: Budget) -> C
 
 def _better_point(problem: cp.Problem, cost: float) -> float | None:
     """Return the objective of a feasible point found to cost less than `cost`, or None."""
-    with values_kept(problem.variables()):
-        return _solved_below(problem, cost)
-
-
-def _solved_below(problem: cp.Problem, cost: float) -> float | None:
     levels = _Levels(problem)
     if levels.excludes(cost):
         return None
@@ -170,12 +166,10 @@ def _solved_below(problem: cp.Problem, cost: float) -> float | None:
     if level is None:
         return None
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
-    try:
+    with values_kept(problem.variables()), suppress(SolverError, ValueError):
         level.solve(solver=cp.CLARABEL)
-        if any(variable.value is None for variable in problem.variables()):
-            return None
-        value = objective_value(problem)
-        better = violation(problem).value == 0 and sign * value < cost
-        return value if better else None
-    except (SolverError, ValueError):
-        return None
+        if all(variable.value is not None for variable in problem.variables()):
+            value = objective_value(problem)
+            if violation(problem).value == 0 and sign * value < cost:
+                return value
+    return None

@@ -113,12 +113,11 @@ def make_dataset(
     if issparse(matrix):
         check_sparse_finite(matrix, name, names, _DROP)
     else:
-        whole = fill_missing(matrix, impute, seen, name, names, list(categories))
-        holes = 0 if whole is matrix else int((np.isnan(matrix) & ~np.isnan(whole)).sum())
+        given, matrix = matrix, fill_missing(matrix, impute, seen, name, names, list(categories))
+        holes = 0 if matrix is given else int((np.isnan(given) & ~np.isnan(matrix)).sum())
         if holes:
             share = f"{holes:,} of {matrix.size:,} values"
             told.append(f"{share} are missing, and filled by {IMPUTATIONS[impute]}")
-        matrix = whole
     if not mixed and not issparse(matrix):
         check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)
     if ids is not None:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from convexfs.data.readers.options import Reading
-from convexfs.data.validation import check_shape, column_label
+from convexfs.data.validation import check_shape, column_label, not_finite
 from convexfs.errors import InputError
 
 #: Memory in bytes: per feature name, and per stored number with its index.
@@ -78,12 +78,8 @@ def check_sparse_finite(
     cells = X.tocoo()
     bad = np.flatnonzero(~np.isfinite(cells.data))
     first = bad[np.lexsort((cells.col[bad], cells.row[bad]))[0]]
-    what = "NaN" if np.isnan(cells.data[first]) else "infinity"
-    more = f" ({len(bad)} such cells in all)" if len(bad) > 1 else ""
-    raise InputError(
-        f"{where} contains {what} at data row {cells.row[first] + 1}, "
-        f"{column_label(cells.col[first], feature_names)}{more}; {cure}"
-    )
+    label = column_label(cells.col[first], feature_names)
+    raise not_finite(cells.data[first], where, cells.row[first], label, len(bad), cure)
 
 
 def column_ends(X: Any) -> tuple[np.ndarray, np.ndarray]:

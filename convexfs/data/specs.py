@@ -25,26 +25,14 @@ if TYPE_CHECKING:
 DATA_FOLDER_VARIABLE = "CONVEXFS_DATA"
 #: Names of the generators, functions of convexfs.data.generators.
 GENERATORS = (
-    "spiral",
-    "twonorm",
-    "ringnorm",
-    "waveform",
-    "subclasses",
-    "six_gaussians",
-    "sign_bits",
-    "friedman",
-    "product",
-    "ring",
-)
+    "spiral", "twonorm", "ringnorm", "waveform", "subclasses", "six_gaussians", "sign_bits",
+    "friedman", "product", "ring",
+)  # fmt: skip
 #: Names of bundled data sets, and the functions of sklearn.datasets that load them.
 BUNDLED = {
-    "iris": "load_iris",
-    "wine": "load_wine",
-    "wdbc": "load_breast_cancer",
-    "digits": "load_digits",
-    "diabetes": "load_diabetes",
-}
-
+    "iris": "load_iris", "wine": "load_wine", "wdbc": "load_breast_cancer",
+    "digits": "load_digits", "diabetes": "load_diabetes",
+}  # fmt: skip
 
 P = ParamSpec("P")
 
@@ -140,12 +128,7 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
     """
     check_kind(options.target_kind)
     check_single_target(options.target)
-    lists = {
-        name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
-    }
-    labels = None if options.labels is None else os.fspath(options.labels)
-    chosen: dict[str, Any] = vars(options) | lists | {"labels": labels}
-    reading = Reading(**chosen, limit=memory_limit.read_limit(options.read_limit))
+    reading = _reading(options)
     if not isinstance(spec, str | os.PathLike):
         return _normalized(_from_object(spec, reading), reading)
     text = os.fspath(spec)
@@ -155,6 +138,16 @@ def load(spec: Any, options: ReadOptions) -> "Dataset":
         return replace(_normalized(_load(bare, reading), reading), name=text)
     except MemoryError:
         raise InputError(f"{text} does not fit into memory; ask for less of it") from None
+
+
+def _reading(options: ReadOptions) -> Reading:
+    """Return options with lists of names for single ones, and their memory limit."""
+    lists = {
+        name: _as_list(getattr(options, name)) for name in ("drop", "aside", "categorical", "na")
+    }
+    labels = None if options.labels is None else os.fspath(options.labels)
+    chosen: dict[str, Any] = vars(options) | lists | {"labels": labels}
+    return Reading(**chosen, limit=memory_limit.read_limit(options.read_limit))
 
 
 def file_behind(spec: str, data_dir: str | None = None) -> Path | None:

@@ -59,13 +59,17 @@ def check_finite(
         return
     first = X[damaged[0]]
     row, column = np.argwhere(~np.isfinite(first))[0]
-    what = "NaN" if np.isnan(first[row, column]) else "infinity"
-    count = sum(np.count_nonzero(~np.isfinite(X[rows])) for rows in damaged)
+    count = sum(int(np.count_nonzero(~np.isfinite(X[rows]))) for rows in damaged)
+    label, cell = column_label(column, feature_names), float(first[row, column])
+    cure = cure if np.isnan(cell) else _CURE
+    raise not_finite(cell, where, damaged[0].start + row, label, count, cure)
+
+
+def not_finite(cell: float, where: str, row: int, column: str, count: int, cure: str) -> InputError:
+    """Return (not raise) the InputError about the first of `count` cells that are not finite."""
+    what = "NaN" if np.isnan(cell) else "infinity"
     more = f" ({count} such cells in all)" if count > 1 else ""
-    raise InputError(
-        f"{where} contains {what} at data row {damaged[0].start + row + 1}, "
-        f"{column_label(column, feature_names)}{more}; {cure if what == 'NaN' else _CURE}"
-    )
+    return InputError(f"{where} contains {what} at data row {row + 1}, {column}{more}; {cure}")
 
 
 def check_classes(codes: np.ndarray, class_names: Sequence[str]) -> None:
@@ -386,11 +390,9 @@ def _discrete(labels: np.ndarray, where: str) -> np.ndarray:
 
 def column_label(position: int, names: Sequence[str] | None) -> str:
     """Return text that names a column: ``column 'age'``, or its position if there are no names."""
-    return (
-        f"column {position + 1} (counted from 1)"
-        if names is None
-        else f"column '{names[position]}'"
-    )
+    if names is None:
+        return f"column {position + 1} (counted from 1)"
+    return f"column '{names[position]}'"
 
 
 def _listing(one: str, many: str, names: Sequence[str]) -> str:

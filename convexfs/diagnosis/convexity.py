@@ -8,7 +8,7 @@ import numpy as np
 from cvxpy.constraints import Equality, Inequality
 
 from convexfs.diagnosis.explanation import Explanation, Line, Section
-from convexfs.diagnosis.rewrites import Rewrite, rewritten
+from convexfs.diagnosis.rewrites import rewritten
 from convexfs.solving.dcp_rules import broken_log_log_rules, broken_rules
 
 NOT_CONVEX = "not convex"
@@ -18,28 +18,27 @@ def explain_not_convex(problem: cp.Problem) -> Explanation:
     """Return the Explanation of a problem that is not DCP: broken rules, rewrites and advice."""
     describe = describer(problem)
     reasons = list(broken_rules(problem, describe))
-    lines = [Line(reason.partition(": ")[2], _key(reason)) for reason in reasons]
+    named = (reason.partition(": ") for reason in reasons)
+    lines = [Line(words, name) for name, _, words in named]
     sections = [Section("What breaks the rules of convexity (DCP)", lines)]
-    offered = rewritten(problem)
-    data: dict[str, Any] = {"reasons": reasons, "rewrites": []}
+    offered, found = rewritten(problem) or (None, [])
+    accepted = offered is not None and offered.is_dcp()
+    rewrites = [
+        {"old": describe(each.old), "new": describe(each.new), "rule": each.words} for each in found
+    ]
+    data: dict[str, Any] = {"reasons": reasons, "rewrites": rewrites}
     if offered is not None:
-        sections.append(Section("Write instead, equal at random points",
-                                _rewrite_lines(offered[1], describe)))  # fmt: skip
-        accepted = offered[0].is_dcp()
-        words = "With these, cvxpy accepts the problem." if accepted else (
-            "With these, other parts still break the rules."
-        )  # fmt: skip
-        sections[-1] = Section(sections[-1].title, [*sections[-1].lines, Line(words)])
-        data |= {"accepted_after_rewrites": accepted, "rewrites": [
-            {"old": describe(each.old), "new": describe(each.new), "rule": each.words}
-            for each in offered[1]
-        ]}  # fmt: skip
-    advice = [*_advice(problem, describe)] if not (offered and offered[0].is_dcp()) else []
+        lines = [Line("{old}  as  {new}  ({rule})".format(**each)) for each in rewrites]
+        end = "cvxpy accepts the problem" if accepted else "other parts still break the rules"
+        lines.append(Line(f"With these, {end}."))
+        sections.append(Section("Write instead, equal at random points", lines))
+        data["accepted_after_rewrites"] = accepted
+    advice = [] if accepted else list(_advice(problem, describe))
     if advice:
         sections.append(Section("What else you can do", [Line(each) for each in advice]))
     data["advice"] = advice
     headline = "NOT CONVEX by cvxpy's rules (DCP)"
-    if offered is not None and offered[0].is_dcp():
+    if accepted:
         headline += " as it is written, but the rewrite below is"
     elif problem.is_dqcp():
         headline += ", but quasiconvex: problem.solve(qcp=True) solves it"
@@ -59,16 +58,6 @@ def describer(problem: cp.Problem) -> Callable[[Any], str]:
         return str(notation.write(read(expression, symbols)))
 
     return describe
-
-
-def _key(reason: str) -> str:
-    return reason.partition(": ")[0]
-
-
-def _rewrite_lines(found: list[Rewrite], describe: Callable[[Any], str]) -> list[Line]:
-    return [
-        Line(f"{describe(each.old)}  as  {describe(each.new)}  ({each.words})") for each in found
-    ]
 
 
 def _advice(problem: cp.Problem, describe: Callable[[Any], str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ are linearly independent, and have no such multipliers. One elimination proves b
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import highspy
@@ -15,7 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexfs.certification.auxiliary import Budget
-from convexfs.certification.exact.linear_program import BASIC, LinearProgram, fmpq, silent_highs
+from convexfs.certification.exact.linear_program import (
+    BASIC,
+    LinearProgram,
+    fmpq,
+    rational,
+    silent_highs,
+)
 from convexfs.certification.program.standard_form import StandardForm
 from convexfs.diagnosis.decisions import bound_row, multipliers_with_bounds
 
@@ -88,12 +95,9 @@ def _signed(form: StandardForm, rows: np.ndarray, y: list[Any], decimal: bool) -
 
 def _number(value: Any, decimal: bool) -> Any:
     if not decimal:
-        return fmpq(*float(value).as_integer_ratio())
-    digits, _, exponent = repr(float(value)).partition("e")
-    integer, _, fraction = digits.partition(".")
-    power = int(exponent or 0) - len(fraction)
-    numerator = int(integer + fraction)
-    return fmpq(numerator * 10**power) if power >= 0 else fmpq(numerator, 10**-power)
+        return rational(value)
+    written = Fraction(repr(float(value)))
+    return fmpq(written.numerator, written.denominator)
 
 
 def _null_vector(A: Any, decimal: bool) -> list[Any] | None:
@@ -162,9 +166,7 @@ def _highs(program: LinearProgram, settings: dict[str, Any], budget: Budget) -> 
     """Run HiGHS on the feasibility problem; return it if it finds infeasibility, else None."""
     limit = max(0.05, min(30.0, budget.left))
     highs = silent_highs(threads=1, time_limit=limit, **settings)
-    bounds = program.lower, program.upper
-    nothing, A = np.zeros(program.form.q.size), sp.csc_array(program.A)
-    highs.passModel(program._model(nothing, A, program.b, bounds))
+    highs.passModel(program.model(np.zeros(program.form.q.size)))
     highs.run()
     infeasible = highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible
     return highs if infeasible else None

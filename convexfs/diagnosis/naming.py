@@ -11,6 +11,7 @@ import numpy as np
 from cvxpy.constraints import Equality, Inequality
 from cvxpy.constraints.constraint import Constraint
 
+from convexfs.certification.feasibility import value_of
 from convexfs.diagnosis.ownership import (
     ATTRIBUTE,
     CONSTRAINT,
@@ -104,9 +105,7 @@ class Names:
             return None
         for side, sign in ((1, 1), (0, -1)):
             if constraint.args[side].is_constant():
-                value = constraint.args[side].value
-                value = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
-                wide = np.broadcast_to(value, constraint.shape)
+                wide = np.broadcast_to(value_of(constraint.args[side]), constraint.shape)
                 limit = float(np.ravel(wide, order="F")[member.number])
                 return (-limit, -sign) if self._is_lower(member) else (limit, sign)
         return None
@@ -155,8 +154,13 @@ def statements(problem: cp.Problem) -> list[str]:
     formula = read_problem(problem, SymbolTable(problem, {}))
     notation = Notation(Text())
     parts = [formula.objective, *(each.statement for each in formula.clauses)]
-    written = (" ".join(str(notation.write(each)).split()) for each in parts)
-    return [each if len(each) <= LONGEST else f"{each[: LONGEST - 4]} ..." for each in written]
+    return [on_one_line(str(notation.write(each)), LONGEST) for each in parts]
+
+
+def on_one_line(text: str, longest: int) -> str:
+    """Return a text on one line, cut at some characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 4]} ..."
 
 
 @contextmanager

@@ -35,9 +35,8 @@ def explain_unbounded(names: Names, budget: Budget) -> Explanation | None:
 
     None if there are integers, or no ray or no feasible point is found in time.
     """
-    program = names.program
-    form = replace(program.form, integer=np.empty(0, dtype=int))
-    if program.form.integer.size:
+    program, form = names.program, names.program.form
+    if form.integer.size:
         return None
     homogeneous = replace(form, b=np.zeros_like(form.b))
     try:
@@ -108,7 +107,7 @@ def _listed(entries: list[tuple[str, float]]) -> str:
         for up, group in ((True, rising), (False, falling))
         if group
     ]
-    return " and ".join(parts) + (" together" if len(entries) > 1 else "")
+    return " and ".join(parts) + " together"
 
 
 def _joined(words: list[str]) -> str:

@@ -103,9 +103,7 @@ def _least_slacks(form: StandardForm, rows: np.ndarray, budget: Budget) -> dict[
     weights, values = np.ones(count), np.zeros(count)
     for _ in range(REWEIGHTED if form.curved.any() else 1):
         budget.check()
-        wide = form.with_columns(sp.hstack([up, down]), weights)
-        sides = sp.hstack([sp.csr_array((count, n)), sp.eye_array(count)])
-        wide = wide.with_rows(sp.csr_array(sides), np.zeros(count))
+        wide = form.with_slacks(sp.hstack([up, down]), weights)
         z = _cheapest(replace(wide, integer=form.integer), budget)
         if z is None:
             return None
@@ -132,8 +130,7 @@ def linear_optimum(form: StandardForm, budget: Budget) -> np.ndarray | None:
     if not form.integer.size:
         found = program.solve(seconds=budget.left)
         return found.z if found.optimal else None
-    bounds = program.lower, program.upper
-    model = program._model(form.q, sp.csc_array(program.A), program.b, bounds)
+    model = program.model(form.q)
     kinds = np.full(form.q.size, highspy.HighsVarType.kContinuous, dtype=object)
     kinds[form.integer] = highspy.HighsVarType.kInteger
     model.integrality_ = kinds.tolist()

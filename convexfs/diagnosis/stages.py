@@ -9,7 +9,7 @@ import numpy as np
 
 from convexfs.certification.convex_form import ConvexForm
 from convexfs.diagnosis.convexity import describer
-from convexfs.diagnosis.naming import Names
+from convexfs.diagnosis.naming import Names, on_one_line
 from convexfs.diagnosis.ownership import OwnedProgram, Part
 
 #: Most rows of a part, entries of the matrix and characters of a text that are shown.
@@ -83,8 +83,7 @@ def _shortened(constraint: Any, describe: Any) -> str:
     name = type(constraint).__name__
     joined = {"Inequality": " <= ", "Equality": " == "}.get(name)
     words = joined.join(sides) if joined else f"({', '.join(sides)}) in {name}"
-    words = " ".join(words.split())
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 4]} ..."
+    return on_one_line(words, LONGEST)
 
 
 def stages_text(problem: cp.Problem, sources: Mapping[int, str] | None = None) -> str:

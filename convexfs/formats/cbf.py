@@ -300,14 +300,10 @@ class _Reader:
 
 #: Meaning of the indices of each section.
 _LIMITS = {
-    "OBJACOORD": ("VAR",),
-    "ACOORD": ("CON", "VAR"),
-    "BCOORD": ("CON",),
-    "OBJFCOORD": ("PSDVAR", "row", "column"),
-    "FCOORD": ("CON", "PSDVAR", "row", "column"),
-    "HCOORD": ("PSDCON", "VAR", "row", "column"),
-    "DCOORD": ("PSDCON", "row", "column"),
-}
+    "OBJACOORD": ("VAR",), "ACOORD": ("CON", "VAR"), "BCOORD": ("CON",),
+    "OBJFCOORD": ("PSDVAR", "row", "column"), "FCOORD": ("CON", "PSDVAR", "row", "column"),
+    "HCOORD": ("PSDCON", "VAR", "row", "column"), "DCOORD": ("PSDCON", "row", "column"),
+}  # fmt: skip
 
 
 def _sparse(cells: list[tuple[Any, float]], shape: tuple[int, int]) -> Any:

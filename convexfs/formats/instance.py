@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 ZERO, NONNEGATIVE = "equal to 0", "at least 0"
 SECOND_ORDER, EXPONENTIAL = "second-order cone", "exponential cone"
@@ -203,35 +202,6 @@ def names_between(
     rows, _, _ = between(numbers, low, high)
     found: list[float] = rows.toarray().ravel().tolist()
     return tuple((names[round(abs(each)) - 1], each > 0) for each in found)
-
-
-def is_semidefinite(P: Any) -> bool:
-    """Return whether a symmetric sparse matrix is positive semidefinite, up to rounding.
-
-    The matrix is scaled to a diagonal of ones and shifted by a few units of rounding; then
-    all its pivots are positive if and only if it is definite. cvxpy's own test takes long or
-    does not converge on large matrices, and rejects singular ones of large entries.
-    """
-    P = sparse.csr_array(P)
-    diagonal = P.diagonal()
-    used = diagonal > 0
-    if (diagonal < 0).any() or P[~used].count_nonzero():
-        return False
-    scale = sparse.diags_array(1 / np.sqrt(diagonal[used]))
-    size = int(used.sum())
-    shift = 8 * size * np.finfo(float).eps
-    scaled = scale @ P[used][:, used] @ scale + shift * sparse.eye_array(size)
-    try:
-        factors = splu(
-            sparse.csc_array(scaled),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError:  # A pivot is exactly 0.
-        return False
-    on_diagonal = np.array_equal(factors.perm_r, factors.perm_c)
-    return on_diagonal and bool((factors.U.diagonal() > 0).all())
 
 
 def _parsed(name: str) -> tuple[str, int | None]:

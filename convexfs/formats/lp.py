@@ -9,11 +9,14 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from convexfs.certification.exact.linear_program import silent_highs
 from convexfs.errors import InputError
 from convexfs.formats import mps_writer
 from convexfs.formats.instance import INFINITE, Program, between, by_index, grouped, names_between
 from convexfs.formats.text import FormatError, read_bytes
 
+#: Smallest size of entries that HiGHS keeps; by default it drops those below 1e-9.
+SMALL = 1e-12
 #: Files with more lines are not searched for the line that HiGHS cannot read.
 _SEARCHED = 500
 
@@ -35,26 +38,18 @@ def dumps(program: Program) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "m.mps", Path(folder) / "m.lp"
         source.write_text(mps_writer.dumps(program))
-        solver = _silent()
+        solver = silent_highs(small_matrix_value=SMALL)
         read, wrote = solver.readModel(str(source)), solver.writeModel(str(target))
         if highspy.HighsStatus.kError in (read, wrote):
             raise InputError("HiGHS cannot write this as .lp: save it as .mps")
         return target.read_text()
 
 
-def _silent() -> Any:
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    # Otherwise HiGHS drops entries below 1e-9.
-    solver.setOptionValue("small_matrix_value", 1e-12)
-    return solver
-
-
 def _parsed(text: str) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.lp"
         path.write_text(text)
-        solver = _silent()
+        solver = silent_highs(small_matrix_value=SMALL)
         status = solver.readModel(str(path))
         return None if status == highspy.HighsStatus.kError else solver.getModel()
 

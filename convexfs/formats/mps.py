@@ -258,14 +258,11 @@ class _Reader:
         kind, side = self.rows[name], self.sides.get(name, 0.0)
         span = self.ranges.get(name)
         if kind == "E":
-            low, high = side, side
-            if span is not None:
-                low, high = min(side, side + span), max(side, side + span)
-        elif kind == "L":
-            low, high = -math.inf if span is None else side - abs(span), side
-        else:
-            low, high = side, math.inf if span is None else side + abs(span)
-        return low, high
+            other = side if span is None else side + span
+            return min(side, other), max(side, other)
+        if kind == "L":
+            return -math.inf if span is None else side - abs(span), side
+        return side, math.inf if span is None else side + abs(span)
 
 
 def _is_fixed(lines: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """Convert between cone programs of files and ``cvxpy.Problem``."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from types import MappingProxyType
 from typing import Any
@@ -9,11 +9,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, Zero
-from cvxpy.reductions.chain import Chain
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 from scipy import sparse
 
+from convexfs.certification.duals.dual_bound import has_no_negative_eigenvalue
+from convexfs.certification.program.cone_program import ConeProgram, applied
 from convexfs.errors import InputError
 from convexfs.formats import instance as cones
 from convexfs.formats.instance import Cone, Program, Variable
@@ -87,7 +88,7 @@ class _Statement:
 
     def _squares(self, P: Any) -> list[cp.Expression]:
         """Return ``x'Px / 2``, per variable if P has no products between variables."""
-        convex = not self.program.maximise and cones.is_semidefinite(P)
+        convex = not self.program.maximise and has_no_negative_eigenvalue(P)
         blocks = [(own, P[at, at]) for own, at in self.variables]
         if sum(block.nnz for _, block in blocks) == P.nnz:
             parts = [(own, block, self._named("P", own)) for own, block in blocks if block.nnz]
@@ -214,28 +215,24 @@ def program_of(problem: cp.Problem, *, quadratic: bool) -> Program:
     with warnings.catch_warnings():
         # Ignore that a problem is not DPP: it only slows later solves, and none follows.
         warnings.simplefilter("ignore", UserWarning)
-        chain = resolve_and_build_chain(problem, _File(quadratic))
-        compiled, _ = Chain(reductions=chain.reductions[:-1]).apply(problem)
-    parts = compiled.apply_parameters(quad_obj=compiled.P is not None)
-    P, (q, d, A, b) = (None, parts) if compiled.P is None else (parts[0], parts[1:])
+        compiled = applied(problem, resolve_and_build_chain(problem, _File(quadratic)))
+    program = ConeProgram.filled(problem, compiled, "FILE")
     maximise = isinstance(problem.objective, cp.Maximize)
     sign = -1.0 if maximise else 1.0
-    rows, found = _in_order(compiled.constraints)
-    A, b = sparse.csr_array(A), np.ravel(b)
-    spread = rows @ A
+    rows, found = _in_order(program.constraints)
+    spread = rows @ sparse.csr_array(program.A)
     spread.eliminate_zeros()
-    has_square = P is not None and P.nnz
-    lower, upper, integer = _domain(compiled)
+    has_square = program.P is not None and program.P.nnz
     return Program(
-        c=sign * np.ravel(q),
+        c=sign * program.q,
         A=sparse.csr_array(spread),
-        b=rows @ b,
+        b=rows @ program.b,
         cones=tuple(found),
-        lower=lower,
-        upper=upper,
-        integer=integer,
-        d=sign * float(np.squeeze(d)),
-        P=sign * sparse.csc_array(P) if has_square else None,
+        lower=program.lower,
+        upper=program.upper,
+        integer=np.isin(np.arange(program.q.size), program.integer),
+        d=sign * program.d,
+        P=sign * sparse.csc_array(program.P) if has_square else None,
         maximise=maximise,
         variables=tuple(_variables(problem, compiled)),
     )
@@ -256,7 +253,7 @@ def _check(problem: cp.Problem) -> None:
         raise InputError(f"give parameter {', '.join(unset)} a value before saving")
 
 
-def _in_order(constraints: list[Any]) -> tuple[Any, list[Cone]]:
+def _in_order(constraints: Iterable[Any]) -> tuple[Any, list[Cone]]:
     """Return the matrix that reorders cvxpy's rows to those of a program, and the cones.
 
     cvxpy has of second-order cones all t, then the rest cone by cone; of cones of three all
@@ -302,18 +299,6 @@ def _symmetric(side: int, size: int) -> Any:
     at = np.arange(side * side).reshape(side, side)
     unit: Any = sparse.eye_array(side * side, format="csr")
     return sparse.block_diag([0.5 * (unit + unit[at.T.ravel()])] * (size // (side * side)))
-
-
-def _domain(compiled: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower and upper column bounds (boolean columns only) and a mask of integer columns."""
-    size = compiled.x.size
-    boolean = [index for (index,) in compiled.x.boolean_idx]
-    lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
-    lower[boolean], upper[boolean] = 0.0, 1.0
-    integer = np.zeros(size, dtype=bool)
-    integer[boolean] = True
-    integer[[index for (index,) in compiled.x.integer_idx]] = True
-    return lower, upper, integer
 
 
 def _variables(problem: cp.Problem, compiled: Any) -> Iterator[Variable]:

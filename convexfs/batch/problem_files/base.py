@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -65,13 +65,13 @@ class ProblemFile:
     sha256: str
     code_sha256: str
     equation: str
-    formulation: Formulation
-    data: tuple[str, ...]
-    grid: Mapping[str, list[Any]]
-    solvers: tuple[str, ...]
-    fit: bool | str
     text: str
     build: Callable[..., Any] | None
+    formulation: Formulation = OWN
+    data: tuple[str, ...] = ()
+    grid: Mapping[str, list[Any]] = field(default_factory=dict)
+    solvers: tuple[str, ...] = ("auto",)
+    fit: bool | str = False
     feasible: Callable[..., Any] | None = None
     seed: int | None = None
     called: str = ""

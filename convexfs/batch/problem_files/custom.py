@@ -13,7 +13,6 @@ from typing import Any
 from convexfs.batch.problem_files.base import SAMPLES, ProblemFile, Reader
 from convexfs.errors import InputError, ProblemFileError, check_seed, did_you_mean
 from convexfs.formats import ending
-from convexfs.methods.base.formulation import OWN
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
@@ -48,7 +47,7 @@ class OwnReader(Reader):
         if "native" in solvers:
             self.fail("'native' solves problems of methods: leave it out of SOLVERS", "SOLVERS")
         held = {"data": data, "grid": grid, "build": build, "seed": self._seed()}
-        return self.made(digest, solvers, formulation=OWN, fit=False, **held)
+        return self.made(digest, solvers, **held)
 
     def _function(self, grid: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
         """Return the function that builds the problem, and GRID, with "problem" if PROBLEMS is."""
@@ -215,15 +214,5 @@ def _plain(
     path: Path, digest: str, build: Callable[..., Any], *, code: str, **more: Any
 ) -> ProblemFile:
     """Return a ProblemFile without data and grid, for solver "auto"."""
-    return ProblemFile(
-        path=path,
-        sha256=digest,
-        code_sha256=hashlib.sha256(code.encode()).hexdigest(),
-        formulation=OWN,
-        data=(),
-        grid={},
-        solvers=("auto",),
-        fit=False,
-        build=build,
-        **more,
-    )
+    code_sha256 = hashlib.sha256(code.encode()).hexdigest()
+    return ProblemFile(path=path, sha256=digest, code_sha256=code_sha256, build=build, **more)

@@ -181,13 +181,10 @@ def identity_and_age(path: Path) -> tuple[int, ...] | None:
     return file.st_dev, file.st_ino, file.st_mtime_ns, file.st_size
 
 
-def identity(path: Path) -> tuple[int, int] | None:
+def identity(path: Path) -> tuple[int, ...] | None:
     """Return the file's identity (device and inode), or None if there is no file."""
-    try:
-        file = path.stat()
-    except OSError:
-        return None
-    return file.st_dev, file.st_ino
+    found = identity_and_age(path)
+    return None if found is None else found[:2]
 
 
 @contextmanager

@@ -18,43 +18,21 @@ import sqlite3
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from convexfs.batch.store import schema
+from convexfs.batch.store import schema, sqlite_file
+from convexfs.batch.store.cells import cell, insertion, table_column, task_frame
 from convexfs.batch.store.run_lock import RunLock
-from convexfs.batch.store.schema import pack, storable, unpack
-from convexfs.batch.store.sqlite_file import (
-    MOVE,
-    SQLITE_ENDS,
-    FileSystem,
-    connect,
-    explain_errors,
-    identity,
-    in_wal,
-    lock,
-    probe,
-    readable,
-)
+from convexfs.batch.store.schema import pack, unpack
+from convexfs.batch.store.sqlite_file import MOVE, connect, explain_errors, identity, probe
 from convexfs.errors import InputError, RunError
 
 __all__ = ["LOG", "RESULTS", "Store", "pack", "same_results", "task_frame", "unpack"]
 
 RESULTS, LOG, LOCK, HOLDER = "results.sqlite", "log.txt", "lock", "holder"
-#: Python types that a column of each SQL type may hold. DTYPES has the pandas dtype to read it as.
-HELD: dict[str, list[type]] = {
-    "TEXT": [str, type(None)],
-    "INTEGER": [int, type(None)],
-    "REAL": [float, int, type(None)],
-    "BLOB": [bytes, type(None)],
-}
-_HELD_AS_THEY_ARE = frozenset([float, int, bool, bytes, type(None)])
-DTYPES = {"TEXT": "string", "INTEGER": "Int64", "REAL": "float64", "BLOB": "object"}
-DTYPES |= {"BOOLEAN": "boolean", "JSON": "string"}
 
 
 class Store(AbstractContextManager["Store"]):
@@ -81,7 +59,7 @@ class Store(AbstractContextManager["Store"]):
         with ExitStack() as held, explain_errors(self.path):
             with explain_errors(folder / LOCK):
                 if system.locks:
-                    lock(folder / LOCK, held)
+                    sqlite_file.lock(folder / LOCK, held)
                 if system.shared or not system.locks:
                     self._lock = RunLock(folder / HOLDER)
                     self._lock.take(held)
@@ -100,7 +78,7 @@ class Store(AbstractContextManager["Store"]):
             runs = f", such as {Path(folder) / inside[0]}" if inside else ""
             raise InputError(f"{folder}: holds no {RESULTS}; give the folder of a run{runs}")
         with ExitStack() as held, explain_errors(store.path):
-            path, mode = readable(store.path, held)
+            path, mode = sqlite_file.readable(store.path, held)
             store._db = held.enter_context(closing(connect(path, mode)))
             if not schema.has_tables(store._db):
                 raise InputError(f"{folder}: its run was stopped at once; start it again")
@@ -152,7 +130,7 @@ class Store(AbstractContextManager["Store"]):
     def renew(self, key: str, step: int, certificate: Mapping[str, Any], failure: str) -> None:
         """Overwrite the certificate of a stored solution, and verdict and failure of its task."""
         names = ", ".join(f'"{name}" = ?' for name in certificate)
-        values = [_cell(name, value) for name, value in certificate.items()]
+        values = [cell(name, value) for name, value in certificate.items()]
         with self._transaction():
             self._db.execute(
                 f"UPDATE solutions SET {names} WHERE key = ? AND step = ?", (*values, key, step)
@@ -184,7 +162,7 @@ class Store(AbstractContextManager["Store"]):
         self._noted("shards", record)
 
     def _noted(self, table: str, record: Mapping[str, Any]) -> int:
-        text = _cell("record", record)
+        text = cell("record", record)
         with self._transaction():
             self._db.execute(f"INSERT OR IGNORE INTO {table} (record) VALUES (?)", (text,))
             found = self._db.execute(f"SELECT id FROM {table} WHERE record = ?", (text,))
@@ -245,25 +223,15 @@ class Store(AbstractContextManager["Store"]):
             query = f"SELECT {', '.join(chosen)} FROM {table} ORDER BY {order}"
         rows = self._select(query) if there else []
         frame = pd.DataFrame(rows, columns=list(kinds), dtype=object)
-        return pd.DataFrame({name: self._column(table, frame[name], kinds[name]) for name in kinds})
+        return pd.DataFrame(
+            {
+                name: table_column(frame[name], kinds[name], f"{self.path}: is damaged: {table}")
+                for name in kinds
+            }
+        )
 
-    def _column(self, table: str, values: pd.Series, kind: str) -> pd.Series:
-        """Return a column with its dtype; raise RunError if it holds a value of another type."""
-        wrong = ~values.map(type).isin(HELD[kind])
-        if values.name == "ok":
-            kind, wrong = "BOOLEAN", ~values.isin([0, 1, None])
-        if values.name in schema.JSON_OBJECTS and not wrong.any():
-            kind, wrong = "JSON", ~values.map({text: _is_object(text) for text in set(values)})
-        if wrong.any():
-            found = values[wrong].iloc[0]
-            raise RunError(
-                f"{self.path}: is damaged: {table}.{values.name} holds {found!r:.40}, which is "
-                f"no {kind}; {MOVE}"
-            )
-        return values.astype(pd.api.types.pandas_dtype(DTYPES[kind]))
-
-    def _prepare(self, system: FileSystem) -> None:
-        if not system.write_ahead and in_wal(self.path):
+    def _prepare(self, system: sqlite_file.FileSystem) -> None:
+        if not system.write_ahead and sqlite_file.in_wal(self.path):
             # With exclusive access SQLite needs no shared memory to leave WAL mode.
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode = TRUNCATE")
@@ -322,15 +290,15 @@ class Store(AbstractContextManager["Store"]):
             )
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
-        values = [_cell(name, value) for name, value in row.items()]
-        self._db.execute(_insertion(table, tuple(row)), values)
+        values = [cell(name, value) for name, value in row.items()]
+        self._db.execute(insertion(table, tuple(row)), values)
 
     @contextmanager
     def beside(self, folder: str | Path) -> Iterator[sqlite3.Connection]:
         """Yield the connection in a transaction, with another run's file attached as ``shard``."""
         other = Path(folder) / RESULTS
         with ExitStack() as held, explain_errors(other):
-            path, mode = readable(other, held)
+            path, mode = sqlite_file.readable(other, held)
             self._db.execute("ATTACH ? AS shard", (f"{path.absolute().as_uri()}?mode={mode}",))
             try:
                 with self._transaction():
@@ -357,7 +325,7 @@ class Store(AbstractContextManager["Store"]):
 
 def _check_files(folder: Path) -> None:
     """Raise RunError if a file of the run's folder is a link, pipe or device."""
-    for name in (RESULTS, *(f"{RESULTS}{end}" for end in SQLITE_ENDS), LOG, LOCK, HOLDER):
+    for name in (RESULTS, *(RESULTS + end for end in sqlite_file.SQLITE_ENDS), LOG, LOCK, HOLDER):
         path = folder / name
         if path.is_symlink():
             raise RunError(
@@ -366,42 +334,6 @@ def _check_files(folder: Path) -> None:
             )
         if path.exists() and not path.is_file():
             raise RunError(f"{path}: is no regular file; move it away, or choose another --out")
-
-
-def task_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return task rows, never stored, as the same table as :meth:`Store.tasks`."""
-    frame = pd.DataFrame(
-        [{name: _cell(name, value) for name, value in row.items()} for row in rows],
-        columns=list(schema.columns()["tasks"]),
-        dtype=object,
-    )
-    kinds = schema.columns()["tasks"] | {"ok": "BOOLEAN"}
-    return frame.astype({name: DTYPES[kind] for name, kind in kinds.items()})
-
-
-def _is_object(text: str | None) -> bool:
-    try:
-        return text is None or isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
-
-
-@lru_cache(maxsize=256)
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
-    return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"
-
-
-def _cell(column: str, value: Any) -> Any:
-    if type(value) in _HELD_AS_THEY_ARE:
-        return value
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, Mapping):
-        if column in ("primal", "dual"):
-            return pack(value)
-        return json.dumps(value, sort_keys=True, default=lambda part: part.tolist())
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def same_results(first: str | Path, second: str | Path) -> list[str]:

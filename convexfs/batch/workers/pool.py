@@ -26,34 +26,13 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from convexfs.batch.workers.attempts import (
-    DIED,
-    DONE,
-    ERROR,
-    GUARD,
-    HOST,
-    TIMEOUT,
-    Attempt,
-    Outcome,
-    T,
-    Work,
-    attempt,
-    attempt_in_one_thread,
-    call_within,
-    describe,
-    end_if_forked,
-    end_with,
-    one_thread,
-    pack,
-    start_context,
-    unpack,
-    utc,
-)
+from convexfs.batch.workers import attempts
+from convexfs.batch.workers.attempts import DIED, DONE, ERROR, TIMEOUT, Attempt, Outcome, T, pack
 from convexfs.errors import RunError, check_number
 
 __all__ = ["DIED", "DONE", "ERROR", "TIMEOUT", "Attempt", "Outcome", "pack", "run"]
 
-CONTEXT = start_context(os.environ.get("CONVEXFS_START"))
+CONTEXT = attempts.start_context(os.environ.get("CONVEXFS_START"))
 FORKS = CONTEXT.get_start_method() == "fork"
 #: A task is given up after this many workers died on it as their first task: by any cause but
 #: SIGKILL, or by SIGKILL. SIGKILL may also come from other users or a lack of memory, so more of
@@ -120,10 +99,10 @@ def run(
     if runs_here(jobs, executor, time_limit, memory_limit):
         return _one_by_one(tasks, work)
     if memory_limit is not None:
-        work = partial(call_within, memory_limit, work)
+        work = partial(attempts.call_within, memory_limit, work)
     limit_of = time_limit if callable(time_limit) else lambda _: time_limit
     jobs_to_do = (_Job(number, task, limit_of(task)) for number, task in enumerate(tasks, 1))
-    return _Crew(jobs_to_do, jobs, (Work(work), setup, prepare)).outcomes()
+    return _Crew(jobs_to_do, jobs, (attempts.Work(work), setup, prepare)).outcomes()
 
 
 def runs_here(jobs: int, executor: object, time_limit: object, memory_limit: object) -> bool:
@@ -133,17 +112,19 @@ def runs_here(jobs: int, executor: object, time_limit: object, memory_limit: obj
 
 def _one_by_one(tasks: Iterable, work: Callable) -> Generator[Outcome, None, None]:
     # Use one thread here too: the order of a sum must not depend on the number of jobs.
-    with one_thread():
+    with attempts.one_thread():
         for task in tasks:
-            yield _Job(0, task).ends(*attempt(work, task, interruptible=True))
+            yield _Job(0, task).ends(*attempts.attempt(work, task, interruptible=True))
 
 
-def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any, prepare: Any):
+def _serve(
+    pipe: Connection, others: tuple, parent: int, work: attempts.Work, setup: Any, prepare: Any
+):
     """Run in a worker: report the setup, then do each task received until the pipe closes."""
     for ignored in _IGNORED:
         signal.signal(ignored, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    end_with(parent)
+    attempts.end_with(parent)
     pid = os.getpid()
     for other in others:
         other.close()
@@ -152,8 +133,8 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
         pipe.send_bytes(_HEADER.pack(number, os.getpid()) + message)
 
     # The loop ends when the parent closes the pipe or has ended; then nobody reads a reply.
-    with one_thread(), suppress(EOFError, ConnectionError):
-        hello, _ = attempt(setup or bool)
+    with attempts.one_thread(), suppress(EOFError, ConnectionError):
+        hello, _ = attempts.attempt(setup or bool)
         reply(_HELLO, pickle.dumps(hello.failure))
         while True:
             message = pipe.recv_bytes()
@@ -161,9 +142,9 @@ def _serve(pipe: Connection, others: tuple, parent: int, work: Work, setup: Any,
             if prepare is not None:
                 with suppress(BaseException):
                     prepare(pickle.loads(parcel))
-                end_if_forked(pid)
+                attempts.end_if_forked(pid)
                 reply(number, BEGUN)
-            reply(number, pack(*attempt(lambda sent: work(pickle.loads(sent)), parcel)))
+            reply(number, pack(*attempts.attempt(lambda sent: work(pickle.loads(sent)), parcel)))
 
 
 @dataclass
@@ -234,7 +215,7 @@ class _Worker:
         """Return the Attempt of a job whose worker died, was late or sent an unreadable result."""
         began = self.began or time.time()
         seconds = time.time() - began
-        return Attempt(utc(began), seconds, None, self.pid, HOST, ended, failure)
+        return Attempt(attempts.utc(began), seconds, None, self.pid, attempts.HOST, ended, failure)
 
     def receive(self) -> bytes | None:
         """Return the next message about the current job; None if it belongs to another job."""
@@ -316,7 +297,7 @@ class _Crew:
             return worker.take(worker.job)
         if parcel == BEGUN:
             return worker.begin(worker.job.limit)
-        outcome = worker.job.ends(*unpack(parcel, worker.cut_short))
+        outcome = worker.job.ends(*attempts.unpack(parcel, worker.cut_short))
         worker.served += 1
         job = next(self._jobs, None)
         if job is None:
@@ -338,7 +319,7 @@ class _Crew:
         if worker.began is None:
             self._false_starts += not worker.ready
             if self._false_starts == FALSE_STARTS:
-                why = how if FORKS else f"{how}; {GUARD}"
+                why = how if FORKS else f"{how}; {attempts.GUARD}"
                 raise RunError(f"{FALSE_STARTS} workers in a row ended at their start ({why})")
             return self._hire(job)
         if late:
@@ -363,7 +344,7 @@ def _submit_all(
 
     def submit(count: int) -> None:
         for task in islice(tasks, count):
-            future = executor.submit(attempt_in_one_thread, work, task)
+            future = executor.submit(attempts.attempt_in_one_thread, work, task)
             pending[future] = task
             future.add_done_callback(finished.put)
 
@@ -377,13 +358,13 @@ def _submit_all(
             submit(1)
             job = _Job(0, pending.pop(future))
             if error is not None:
-                yield job.ends(_lost(ERROR, describe(error)))
+                yield job.ends(_lost(ERROR, attempts.describe(error)))
             else:
-                yield job.ends(*unpack(future.result(), _lost))
+                yield job.ends(*attempts.unpack(future.result(), _lost))
     except (BrokenExecutor, CancelledError) as error:
         raise RunError(
-            f"the executor stopped before its tasks ({describe(error)}); finished tasks are kept: "
-            "start it again, and run the same command to resume"
+            f"the executor stopped before its tasks ({attempts.describe(error)}); "
+            "finished tasks are kept: start it again, and run the same command to resume"
         ) from error
     finally:
         for future in pending:
@@ -392,4 +373,4 @@ def _submit_all(
 
 def _lost(ended: str, failure: str) -> Attempt:
     """Return the Attempt of a task whose result an executor lost."""
-    return Attempt(utc(time.time()), 0.0, None, None, HOST, ended, failure)
+    return Attempt(attempts.utc(time.time()), 0.0, None, None, attempts.HOST, ended, failure)

@@ -165,11 +165,9 @@ def _dense(matrix: Any) -> np.ndarray:
 
 def _over(matrix: Any, units: np.ndarray) -> Any:
     """Divide each column of a matrix by its entry of `units`."""
-    return (
-        sp.csc_array(matrix @ sp.diags_array(1.0 / units))
-        if sp.issparse(matrix)
-        else matrix / units
-    )
+    if sp.issparse(matrix):
+        return sp.csc_array(matrix @ sp.diags_array(1.0 / units))
+    return matrix / units
 
 
 def _counts(matrix: Any) -> np.ndarray:

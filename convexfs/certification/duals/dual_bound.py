@@ -223,17 +223,19 @@ def has_no_negative_eigenvalue(P: sp.csr_array) -> bool:
     units = 1.0 / np.sqrt(np.where(diagonal[used] > 0, diagonal[used], 1.0))
     scaled = sp.csc_array(matrix * units[:, None] * units[None, :])
     lifted = sp.csc_array(scaled + 20 * used.size * EPSILON * sp.eye_array(used.size))
-    if used.size <= LARGEST_DENSE:
+    if lifted.nnz > DENSE * used.size**2:
         return _has_cholesky_factor(lifted.toarray())
-    factors = splu(
-        lifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
+    mode = {"SymmetricMode": True}
+    try:
+        factors = splu(lifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=mode)
+    except RuntimeError:  # A pivot is exactly 0.
+        return False
     symmetric = np.array_equal(factors.perm_r, factors.perm_c)
     return bool(symmetric and np.all(factors.U.diagonal() > 0))
 
 
-#: A quadratic objective's matrix with more rows is factorised by sparse LU, else by dense Cholesky.
-LARGEST_DENSE = 2000
+#: A matrix with a larger share of entries is factorised by dense Cholesky, else by sparse LU.
+DENSE = 0.3
 
 
 def _has_cholesky_factor(matrix: np.ndarray) -> bool:

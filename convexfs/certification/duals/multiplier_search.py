@@ -104,36 +104,31 @@ class MultiplierSearch:
             yield Candidate("HiGHS in units of the bounds", found.z, found.y, found, program)
 
     def _interior(self) -> Iterator[Candidate]:
-        found: Found | None = None
-        at_point = units_at(self.form, self.point, self.scale())
-        scalings = (Scaling.equilibrated(self.form), Scaling.of(self.form, at_point, self.scale()))
-        for scaling in scalings:
+        for scaling in self._scalings():
             self.budget.check()
             again = solved_again(self.form, scaling, self.budget.left)
             if again is not None and not again.contradicts:
-                found = again
-                yield Candidate("Clarabel", found.z, found.y)
-        if found is None:
-            return
-        size = abs(cost_at(self.form, found.z)[0]) or self.scale()
-        self.budget.check()
-        units = units_at(self.form, found.z, size)
-        again = solved_again(self.form, Scaling.of(self.form, units, size), self.budget.left)
-        if again is not None and not again.contradicts:
-            found = again
-            yield Candidate("Clarabel", found.z, found.y)
-        self._found = found
-        if self.form.P is not None and not self.form.curved.any():
-            yield from self._linearised(found.z)
+                self._found = again
+                yield Candidate("Clarabel", again.z, again.y)
+        if self._found is not None and self.form.P is not None and not self.form.curved.any():
+            yield from self._linearised(self._found.z)
+
+    def _scalings(self) -> Iterator[Scaling]:
+        """Yield two scalings by the data and the claimed point, and one by what was found."""
+        at_point, scale = units_at(self.form, self.point, self.scale()), self.scale()
+        yield Scaling.equilibrated(self.form)
+        yield Scaling.of(self.form, at_point, scale)
+        if self._found is not None:
+            z = self._found.z
+            size = abs(cost_at(self.form, z)[0]) or self.scale()
+            yield Scaling.of(self.form, units_at(self.form, z, size), size)
 
     def _linearised(self, z: np.ndarray) -> Iterator[Candidate]:
         """Yield HiGHS's multipliers, if any, of the program linearised at z."""
         program = LinearProgram(replace(self.form, P=None, q=self.form.q + self.form.P @ z))
-        inside = (
-            np.maximum(program.lower, self.box.lower),
-            np.minimum(program.upper, self.box.upper),
-        )
-        for box in (None, inside):
+        lower = np.maximum(program.lower, self.box.lower)
+        upper = np.minimum(program.upper, self.box.upper)
+        for box in (None, (lower, upper)):
             self.budget.check()
             found = program.solve(box=box, seconds=self.budget.left)
             if found.optimal:

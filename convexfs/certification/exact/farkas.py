@@ -10,6 +10,8 @@ from convexfs.certification.exact.linear_program import (
     fmpq,
     fmpq_mat,
     fraction,
+    rational,
+    rational_row,
     rationals,
 )
 from convexfs.certification.program.standard_form import StandardForm
@@ -68,17 +70,15 @@ def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any])
 
     It must be so by more than the last bits of the data: 0.1 + 0.2 == 0.3 is meant to hold.
     """
-    most, size, sums, A = fmpq(0), 0.0, {}, program.A
+    most, size, sums = fmpq(0), 0.0, {}
     for row, multiplier in zip(support, y, strict=True):
         if multiplier < 0 and not program.equal[row]:
             return False
         if multiplier == 0:
             continue
-        most += multiplier * rationals(program.b[row : row + 1])[0]
+        most += multiplier * rational(program.b[row])
         size += abs(float(fraction(multiplier)) * program.b[row])
-        for at in range(A.indptr[row], A.indptr[row + 1]):
-            entry = fmpq(*float(A.data[at]).as_integer_ratio())
-            column = int(A.indices[at])
+        for column, entry in rational_row(program.A, row):
             sums[column] = sums.get(column, fmpq(0)) + multiplier * entry
     for column, cost in sums.items():
         if cost == 0:
@@ -86,7 +86,7 @@ def _is_contradiction(program: LinearProgram, support: np.ndarray, y: list[Any])
         bound = program.upper[column] if cost > 0 else program.lower[column]
         if not np.isfinite(bound):
             return False
-        most += cost * fmpq(*float(bound).as_integer_ratio())
+        most += cost * rational(bound)
         size += abs(float(fraction(cost)) * bound)
     return bool(float(fraction(most)) < -LAST_BITS * size)
 
@@ -108,11 +108,8 @@ def least_violation_is_positive(form: StandardForm, seconds: float) -> bool:
 def softened(form: StandardForm) -> StandardForm:
     """Return the linear program that minimises the total violation of all rows but bounds."""
     program = LinearProgram(form)
-    rows, m, n = program.rows, form.b.size, form.q.size
+    rows, m = program.rows, form.b.size
     equal = rows[program.equal]
     up = sp.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), (m, rows.size))
     down = sp.csr_array((-np.ones(equal.size), (equal, np.arange(equal.size))), (m, equal.size))
-    more = rows.size + equal.size
-    wide = form.with_columns(sp.hstack([up, down]), np.ones(more))
-    sides = sp.hstack([sp.csr_array((more, n)), sp.eye_array(more)])
-    return wide.with_rows(sp.csr_array(sides), np.zeros(more))
+    return form.with_slacks(sp.hstack([up, down]), np.ones(rows.size + equal.size))

@@ -6,6 +6,7 @@ tolerance is involved.
 """
 
 import graphlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ from flint import fmpq as _fmpq
 from flint import fmpq_mat as _fmpq_mat
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from convexfs.certification.program.standard_form import StandardForm
+from convexfs.certification.program.standard_form import StandardForm, reduce_rows
 from convexfs.certification.rigorous.implied_bounds import Box
 from convexfs.certification.rigorous.rounding import EPSILON
 
@@ -112,30 +113,23 @@ class LinearProgram:
         q = self.form.q if q is None else q
         lower, upper = (self.lower, self.upper) if box is None else box
         units = np.ones(q.size) if units is None else units
-        A = self.A @ sp.diags_array(units)
-        sizes = np.zeros(self.b.size)
-        filled = np.flatnonzero(np.diff(A.indptr))
-        if filled.size:
-            sizes[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[:-1][filled])
-        scales = np.exp2(-np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))
-        if np.all(units == 1):
-            scales = np.ones(self.b.size)
-        costs = q * units
-        cost = np.exp2(np.round(np.log2(np.abs(costs).max(initial=0.0) or 1.0)))
-        cost = cost if np.any(units != 1) else 1.0
+        A, costs = self.A @ sp.diags_array(units), q * units
+        scales, cost = np.ones(self.b.size), 1.0
+        if np.any(units != 1):
+            sizes = reduce_rows(A, np.abs(A.data), np.maximum, 0.0)
+            scales = np.exp2(-np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))
+            cost = np.exp2(np.round(np.log2(np.abs(costs).max(initial=0.0) or 1.0)))
         highs = _solver(presolve, seconds)
         scaled = sp.csc_array(sp.diags_array(scales) @ A)
         bounds = lower / units, upper / units
-        highs.passModel(self._model(costs / cost, scaled, scales * self.b, bounds))
+        highs.passModel(highs_model(costs / cost, scaled, scales * self.b, self.equal, bounds))
         highs.run()
         return self._solution(highs, units, scales * cost, scales)
 
-    def _model(self, costs: np.ndarray, A: Any, b: np.ndarray, bounds: Any) -> Any:
-        return highs_model(costs, A, b, self.equal, bounds)
-
-    def session(self) -> "Session":
-        """Return a HiGHS instance with this program, for repeated solves with other bounds."""
-        return Session(self)
+    def model(self, q: np.ndarray) -> Any:
+        """Return the HiGHS model of this program, with costs q."""
+        bounds = self.lower, self.upper
+        return highs_model(q, sp.csc_array(self.A), self.b, self.equal, bounds)
 
     def _solution(
         self, highs: Any, units: np.ndarray, multiplier: np.ndarray, scales: np.ndarray
@@ -164,7 +158,7 @@ class LinearProgram:
         `costs` are the exact costs if they are no doubles.
         """
         n = self.form.q.size
-        costs = [_rational(each) for each in self.form.q.tolist()] if costs is None else costs
+        costs = [rational(each) for each in self.form.q.tolist()] if costs is None else costs
         basic, active = np.flatnonzero(basis.columns == BASIC), np.flatnonzero(basis.rows != BASIC)
         if basis.columns.size != n or basic.size != active.size:
             return ExactOptimum()
@@ -187,16 +181,16 @@ class LinearProgram:
                 continue
             if multiplier < 0 and not self.equal[row]:
                 return None
-            value -= multiplier * _rational(self.b[row])
-            for at in range(self.A.indptr[row], self.A.indptr[row + 1]):
-                reduced[self.A.indices[at]] -= multiplier * _rational(self.A.data[at])
+            value -= multiplier * rational(self.b[row])
+            for column, entry in rational_row(self.A, row):
+                reduced[column] -= multiplier * entry
         for column, cost in enumerate(reduced):
             if cost == 0:
                 continue
             bound = self.lower[column] if cost > 0 else self.upper[column]
             if not np.isfinite(bound):
                 return None
-            value += cost * _rational(bound)
+            value += cost * rational(bound)
         return fraction(value)
 
     def _vertex(
@@ -206,17 +200,14 @@ class LinearProgram:
         other = np.where(np.isfinite(self.lower), self.lower, self.upper)
         fixed = np.where(np.isfinite(at_bound), at_bound, other)
         fixed = np.where(np.isfinite(fixed), fixed, 0.0)
-        z = [_rational(each) for each in fixed.tolist()]
+        z = [rational(each) for each in fixed.tolist()]
         of_basis = np.zeros(fixed.size, dtype=bool)
         of_basis[basic] = True
         sides = []
         for row in active:
-            side = -_rational(self.b[row])
-            for at in range(self.A.indptr[row], self.A.indptr[row + 1]):
-                column = self.A.indices[at]
-                if not of_basis[column]:
-                    side -= _rational(self.A.data[at]) * z[column]
-            sides.append(side)
+            others = (each for each in rational_row(self.A, row) if not of_basis[each[0]])
+            known = sum((entry * z[column] for column, entry in others), rational(self.b[row]))
+            sides.append(-known)
         values = solve_exactly(square, sides)
         if values is None:
             return None
@@ -227,14 +218,13 @@ class LinearProgram:
     def _is_feasible(self, z: list[Any]) -> bool:
         for column, value in enumerate(z):
             low, high = self.lower[column], self.upper[column]
-            if np.isfinite(low) and value < _rational(low):
+            if np.isfinite(low) and value < rational(low):
                 return False
-            if np.isfinite(high) and value > _rational(high):
+            if np.isfinite(high) and value > rational(high):
                 return False
         for row in range(self.b.size):
-            slack = _rational(self.b[row])
-            for at in range(self.A.indptr[row], self.A.indptr[row + 1]):
-                slack += _rational(self.A.data[at]) * z[self.A.indices[at]]
+            terms = (entry * z[column] for column, entry in rational_row(self.A, row))
+            slack = sum(terms, rational(self.b[row]))
             if slack < 0 or (self.equal[row] and slack != 0):
                 return False
         return True
@@ -246,9 +236,7 @@ class Session:
     def __init__(self, program: LinearProgram):
         self.program = program
         self.highs = _solver(presolve=False, seconds=600.0)
-        bounds = program.lower, program.upper
-        A = sp.csc_array(program.A)
-        self.highs.passModel(program._model(program.form.q, A, program.b, bounds))
+        self.highs.passModel(program.model(program.form.q))
         self.columns = np.arange(program.form.q.size, dtype=np.int32)
 
     def solve(self, lower: np.ndarray, upper: np.ndarray) -> BasicSolution:
@@ -298,7 +286,8 @@ def _is_exact(above: np.ndarray, below: np.ndarray, quotients: np.ndarray) -> np
     return simple
 
 
-def _rational(value: Any) -> Any:
+def rational(value: Any) -> Any:
+    """Return a double as an exact rational."""
     return fmpq(*float(value).as_integer_ratio())
 
 
@@ -315,7 +304,13 @@ def rounded_down(value: Fraction) -> float:
 
 def rationals(values: np.ndarray) -> list[Any]:
     """Return doubles as exact rationals."""
-    return [_rational(each) for each in values.tolist()]
+    return [rational(each) for each in values.tolist()]
+
+
+def rational_row(matrix: Any, row: int) -> Iterator[tuple[int, Any]]:
+    """Yield (column, exact rational) of the stored entries of a row of a CSR matrix."""
+    for at in range(matrix.indptr[row], matrix.indptr[row + 1]):
+        yield int(matrix.indices[at]), rational(matrix.data[at])
 
 
 def solve_exactly(matrix: Any, sides: list[Any]) -> list[Any] | None:
@@ -360,8 +355,7 @@ def _solve_block(matched: Any, sides: list[Any], rows: list[int], x: list[Any]) 
     block, known = [fmpq(0)] * (size * size), []
     for k, row in enumerate(rows):
         side = sides[row]
-        for at in range(matched.indptr[row], matched.indptr[row + 1]):
-            column, value = int(matched.indices[at]), _rational(matched.data[at])
+        for column, value in rational_row(matched, row):
             if column in place:
                 block[k * size + place[column]] = value
             else:
@@ -385,11 +379,11 @@ def lagrangian_costs(
 ) -> tuple[list[Any], Fraction]:
     """Return rational costs, one per column, and constant of the Lagrangian's tangent at z."""
     costs, constant = rationals(form.q), fmpq(0)
-    for row in np.flatnonzero(y):
-        multiplier = _rational(y[row])
-        constant -= multiplier * _rational(form.b[row])
-        for at in range(form.A.indptr[row], form.A.indptr[row + 1]):
-            costs[form.A.indices[at]] -= multiplier * _rational(form.A.data[at])
+    for row in np.flatnonzero(y).tolist():
+        multiplier = rational(y[row])
+        constant -= multiplier * rational(form.b[row])
+        for column, entry in rational_row(form.A, row):
+            costs[column] -= multiplier * entry
     if form.P is not None:
         point, entries = rationals(z), form.P.tocoo()
         for i, j, value in zip(entries.row, entries.col, rationals(entries.data), strict=True):

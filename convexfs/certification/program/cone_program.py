@@ -79,20 +79,20 @@ class ConeProgram:
                 f"the program for {solver} can be shown only where it is installed, and able to "
                 "take the problem"
             ) from error
-        return cls._filled(problem, _applied(problem, chain), solver)
+        return cls.filled(problem, applied(problem, chain), solver)
 
     @classmethod
     def verified(cls, problem: cp.Problem) -> "ConeProgram":
         """Compile for verification, the same for all solvers; once if DPP with parameters."""
         compiled = _COMPILED.get(problem)
         if compiled is None:
-            compiled = _applied(problem, verification_chain(problem))
+            compiled = applied(problem, verification_chain(problem))
             if problem.parameters() and problem.is_dpp():
                 _COMPILED[problem] = compiled
-        return cls._filled(problem, compiled, "verification")
+        return cls.filled(problem, compiled, "verification")
 
     @classmethod
-    def _filled(cls, problem: cp.Problem, program: Any, solver: str) -> "ConeProgram":
+    def filled(cls, problem: cp.Problem, program: Any, solver: str) -> "ConeProgram":
         """Return the ConeProgram of a compiled `program` at the parameters' current values."""
         for reduction in program.reductions:
             # Complex and structured parameters are replaced by others, whose values must be set
@@ -101,6 +101,7 @@ class ConeProgram:
         parts = program.apply_parameters(quad_obj=program.P is not None)
         P, (q, d, A, b) = (None, parts) if program.P is None else (parts[0], parts[1:])
         lower, upper = _bounds(program, q.size)
+        starts = program.var_id_to_col
         integer = {index for (index,) in (*program.x.boolean_idx, *program.x.integer_idx)}
         return cls(
             P=P,
@@ -115,14 +116,8 @@ class ConeProgram:
             solver=solver,
             integer=np.array(sorted(integer), dtype=int),
             constraints=tuple(program.constraints),
-            starts={
-                **program.var_id_to_col,
-                **{
-                    stated: program.var_id_to_col[own]
-                    for stated, own in program.replaced.items()
-                    if own in program.var_id_to_col
-                },
-            },
+            starts=starts
+            | {stated: starts[own] for stated, own in program.replaced.items() if own in starts},
             parts=program.parts,
             memory=program.memory,
         )
@@ -151,7 +146,7 @@ _WITH_PARAMETERS = (Complex2Real, CvxAttr2Constr)
 _COMPILED: WeakKeyDictionary[cp.Problem, Any] = WeakKeyDictionary()
 
 
-def _applied(problem: cp.Problem, chain: Any) -> Any:
+def applied(problem: cp.Problem, chain: Any) -> Any:
     """Return the problem compiled by all reductions but the last, which is solver-specific."""
     reductions = chain.reductions[:-1]
     program, _ = Chain(reductions=reductions).apply(problem)

@@ -160,8 +160,6 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
     A bound of 1e15, or a row with tiny coefficients, gives a column a huge unit, of which no
     proof may take a share: so the least of all counts.
     """
-    q = np.abs(form.q)
-    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
     rows, own = data_units(form).rows, np.abs(form.b) > 0
     entries = _significant_entries(form)[1]
     least = np.where(own, rows, np.inf)[entries.indices] / entries.data
@@ -172,9 +170,20 @@ def least_unit_of_objective(form: StandardForm, *ends: np.ndarray) -> float:
         # If one bound is near 0, it is a rounding error relative to the other.
         own = size > TINY * np.max(sizes, axis=0)
         units = np.where(own, np.minimum(units, size), units)
+    costs, _ = _costs_of_units(form, units)
+    return float(np.min(costs[costs > 0], initial=np.inf)) if np.any(costs > 0) else 0.0
+
+
+def _costs_of_units(form: StandardForm, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cost of each column's change by its unit, and the coefficient of that cost.
+
+    A column changes by less if its quadratic cost exceeds the linear one before.
+    """
+    q = np.abs(form.q)
+    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
     turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
     costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
-    return float(np.min(costs[costs > 0], initial=np.inf)) if np.any(costs > 0) else 0.0
+    return costs, np.where(q > 0, q, bend)
 
 
 @once
@@ -184,16 +193,11 @@ def unit_of_objective(form: StandardForm) -> float:
     Variables of one curved cone, and others of equal cost, are terms of one sum: of them the
     largest counts, and of the sums the least, so that no penalty sets the scale.
     """
-    q = np.abs(form.q)
-    bend = np.zeros(q.size) if form.P is None else np.abs(form.P.diagonal())
-    units = data_units(form).columns
-    # The change at which the quadratic term exceeds the linear cost.
-    turn = np.divide(q, bend, out=np.full(q.size, np.inf), where=bend > 0)
-    costs = np.where(q > 0, q * np.minimum(units, turn), 0.5 * bend * units**2)
+    costs, coefficients = _costs_of_units(form, data_units(form).columns)
     used = np.flatnonzero(costs > 0)
     if not used.size:
         return 0.0
-    kinds = np.round(np.log2(np.where(q > 0, q, bend)[used]), 9)
+    kinds = np.round(np.log2(coefficients[used]), 9)
     cones = _curved_cones(form)[used]
     _, group = np.unique(cones + 1j * np.where(cones >= 0, 0.0, kinds), return_inverse=True)
     largest = np.zeros(group.max() + 1)

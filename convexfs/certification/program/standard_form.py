@@ -104,12 +104,8 @@ class StandardForm:
         Solvers differ in which triangle of a semidefinite matrix they have. Rows of bounds that
         a solver takes apart come first or last, with multipliers of 0: reduced costs replace them.
         """
-        orders = (
-            TRIANGLES
-            if any(isinstance(each, SvecPSD) for each in self.constraints)
-            else TRIANGLES[:1]
-        )
-        for triangle in orders:
+        packed = any(isinstance(each, SvecPSD) for each in self.constraints)
+        for triangle in TRIANGLES if packed else TRIANGLES[:1]:
             _, layout = _ordered(self.constraints, triangle, self.memory)
             rows = sum(each.size for each in self.constraints)
             spare = (rows if layout is None else layout.shape[1]) - y.size
@@ -213,6 +209,11 @@ class StandardForm:
             P=None,
             integer=np.empty(0, dtype=int),
         )
+
+    def with_slacks(self, A: Any, q: np.ndarray) -> "StandardForm":
+        """Return the continuous program with nonnegative columns A of cost q added."""
+        sides = sp.hstack([sp.csr_array((q.size, self.q.size)), sp.eye_array(q.size)])
+        return self.with_columns(A, q).with_rows(sp.csr_array(sides), np.zeros(q.size))
 
     def restricted(self, rows: np.ndarray, columns: np.ndarray) -> "StandardForm":
         """Return the continuous program of these rows (a mask of entire cones) and columns."""
@@ -323,16 +324,11 @@ def _ordered(
     The matrix is None where they are in order already.
     """
     if triangle not in memory:
-        memory[triangle] = _new_order(constraints, triangle)
+        ordered = [_in_order(each, triangle) for each in constraints]
+        flat = all(isinstance(each, Zero | NonNeg) for each in constraints)
+        layout = None if flat else sp.csr_array(sp.block_diag([part for _, part in ordered]))
+        memory[triangle] = [cone for cones, _ in ordered for cone in cones], layout
     return memory[triangle]
-
-
-def _new_order(constraints: tuple[Any, ...], triangle: str) -> tuple[list[tuple[Cone, int]], Any]:
-    ordered = [_in_order(each, triangle) for each in constraints]
-    if all(isinstance(each, Zero | NonNeg) for each in constraints):
-        return [cone for part, _ in ordered for cone in part], None
-    maps = [part for _, part in ordered]
-    return [cone for part, _ in ordered for cone in part], sp.csr_array(sp.block_diag(maps))
 
 
 def _in_order(constraint: Any, triangle: str) -> tuple[list[tuple[Cone, int]], Any]:

@@ -71,8 +71,8 @@ class BoundPropagation:
         low, high = _cone_intervals(form)
         slack = _loosening(form, loosened)
         low, high = low - slack, high + slack
-        propagated = _propagated_rows(form)
-        one, other = propagated.pairs.T
+        A, pairs = _propagated_rows(form)
+        one, other = pairs.T
         # Quadratic terms are at least 0, so that q'z alone is at most the cutoff.
         limit, least = 0.0, -np.inf
         if cutoff is not None and form.q.any():
@@ -82,11 +82,13 @@ class BoundPropagation:
         self.b = np.concatenate([form.b, [limit], form.b[one] + form.b[other]])
         self.low = np.concatenate([low, [least], low[one] + low[other] - error])
         self.high = np.concatenate([high, [np.inf], none])
-        self.entries, self.columns = propagated.A.data, propagated.A.indices
-        self.counts, self.rows = propagated.counts, propagated.rows
-        self.filled, self.starts = propagated.filled, propagated.starts
-        self.by_column = propagated.by_column
-        self.used, self.column_starts = propagated.used, propagated.column_starts
+        self.entries, self.columns, self.counts = A.data, A.indices, np.diff(A.indptr)
+        self.rows = np.repeat(np.arange(self.counts.size), self.counts)
+        self.filled = np.flatnonzero(self.counts)
+        self.starts = A.indptr[:-1][self.filled]
+        self.by_column = np.argsort(A.indices, kind="stable")
+        ordered = A.indices[self.by_column]
+        self.used, self.column_starts = np.unique(ordered, return_index=True)
         self.bend = _separable_curvature(form) if cutoff is not None else None
 
     def run(self, box: Box | None = None, rounds: int = ROUNDS) -> Box:
@@ -128,10 +130,8 @@ class BoundPropagation:
     def _term_intervals(self, box: Box) -> tuple[np.ndarray, np.ndarray]:
         positive = self.entries > 0
         low, high = box.lower[self.columns], box.upper[self.columns]
-        return (
-            self.entries * np.where(positive, low, high),
-            self.entries * np.where(positive, high, low),
-        )
+        ends = np.where(positive, low, high), np.where(positive, high, low)
+        return self.entries * ends[0], self.entries * ends[1]
 
     def _sums(self, terms: np.ndarray) -> np.ndarray:
         sums = np.zeros(self.b.size)
@@ -220,45 +220,16 @@ def implied_box(form: StandardForm, cutoff: float | None = None, box: Box | None
     return BoundPropagation(form, cutoff).run(box)
 
 
-@dataclass(frozen=True)
-class _PropagatedRows:
-    """The rows that bounds propagate through: the form's, the objective's, sums of `pairs`."""
-
-    A: sp.csr_array
-    pairs: np.ndarray
-    counts: np.ndarray
-    rows: np.ndarray
-    filled: np.ndarray
-    starts: np.ndarray
-    by_column: np.ndarray
-    used: np.ndarray
-    column_starts: np.ndarray
-
-
 @once
-def _propagated_rows(form: StandardForm) -> _PropagatedRows:
+def _propagated_rows(form: StandardForm) -> tuple[sp.csr_array, np.ndarray]:
+    """Return all rows that bounds propagate through, the last ones sums of pairs; and the pairs."""
     pairs = _rows_that_cancel(form)
     parts = [form.A, -sp.csr_array(form.q[None])]
     if pairs.size:
         sums = sp.csr_array(form.A[pairs[:, 0]] + form.A[pairs[:, 1]])
         sums.eliminate_zeros()
         parts.append(sums)
-    A = sp.csr_array(sp.vstack(parts, format="csr"))
-    counts = np.diff(A.indptr)
-    filled = np.flatnonzero(counts)
-    by_column = np.argsort(A.indices, kind="stable")
-    used, column_starts = np.unique(A.indices[by_column], return_index=True)
-    return _PropagatedRows(
-        A=A,
-        pairs=pairs,
-        counts=counts,
-        rows=np.repeat(np.arange(counts.size), counts),
-        filled=filled,
-        starts=A.indptr[:-1][filled],
-        by_column=by_column,
-        used=used,
-        column_starts=column_starts,
-    )
+    return sp.csr_array(sp.vstack(parts, format="csr")), pairs
 
 
 def _integer_slack(ends: np.ndarray) -> np.ndarray:

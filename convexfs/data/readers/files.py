@@ -258,17 +258,15 @@ def _read_libsvm(path: Path, reading: Reading) -> dict[str, np.ndarray]:
 
 _Check = Callable[[Path, ReadLimit], None]
 _Reader = Callable[[Path, Reading], Any]
-_CSV: tuple[_Check, _Reader] = (check_separated, read_separated)
-_TSV: tuple[_Check, _Reader] = (
-    partial(check_separated, usual="\t"),
-    partial(read_separated, usual="\t"),
-)
-_LIBSVM: tuple[_Check, _Reader] = (partial(memory_estimate.check_written, mark=b":"), _read_libsvm)
+_Row = tuple[_Check, _Reader]
+_CSV: _Row = check_separated, read_separated
+_TSV: _Row = partial(check_separated, usual="\t"), partial(read_separated, usual="\t")
+_LIBSVM: _Row = partial(memory_estimate.check_written, mark=b":"), _read_libsvm
 #: Peak bytes per cell of an arff file: scipy makes a Python object of each.
 _ARFF_CELL = 100
 _TEXT = {".csv": _CSV, ".tsv": _TSV, ".txt": _TSV}
 #: By suffix: the function that checks the size of a file, and the one that reads it.
-_READERS: dict[str, tuple[_Check, _Reader]] = {
+_READERS: dict[str, _Row] = {
     **{suffix + packed: row for packed in (".gz", ".zst", "") for suffix, row in _TEXT.items()},
     ".xlsx": (memory_estimate.check_workbook, _read_workbook),
     ".parquet": (memory_estimate.check_parquet, _read_parquet),

@@ -16,10 +16,9 @@ from convexfs.errors import InputError, check_number
 
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(?:([KMGT])(I?))?B?\s*", re.IGNORECASE)
 #: Files in which Linux reports the memory limit of a container (cgroup).
-_CONTAINER_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+_CONTAINER_LIMITS = [
+    Path("/sys/fs/cgroup", name) for name in ("memory.max", "memory/memory.limit_in_bytes")
+]
 _UNKNOWN_MEMORY = 8 * 10**9
 
 

@@ -20,9 +20,9 @@ IMPUTATIONS = {
 MISSING_RULES = ("hybrid", "class", "observed", "error")
 
 
-def _word(help: str, metavar: str = "") -> dict[str, str]:
-    """Return dataclass metadata of an option that data specs and the command line share."""
-    return {"help": help, "metavar": metavar}
+def _word(help: str, metavar: str = "", default: Any = None) -> Any:
+    """Return a dataclass field of an option that data specs and the command line share."""
+    return field(default=default, metadata={"help": help, "metavar": metavar})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,57 +33,38 @@ class ReadOptions:
     """
 
     target: str | None = field(
-        default=None, metadata=_word("target column: classes or numbers"), kw_only=False
+        default=None,
+        metadata={"help": "target column: classes or numbers", "metavar": ""},
+        kw_only=False,
     )
     data_dir: str | os.PathLike[str] | None = field(default=None, kw_only=False)
-    drop: Sequence[str] = field(default=(), metadata=_word("columns to omit", "COL,COL"))
+    drop: Sequence[str] = _word("columns to omit", "COL,COL", ())
     aside: Sequence[str] = ()
-    id: str | None = field(
-        default=None,
-        metadata=_word("sample-id column [detected automatically and reported]", "COL"),
-    )
+    id: str | None = _word("sample-id column [detected automatically and reported]", "COL")
     labels: str | os.PathLike[str] | None = field(
-        default=None, metadata=_word("table with the classes, joined by sample id", "FILE[:COL]")
-    )
-    transpose: bool = field(
-        default=False, metadata=_word("the file has one column per sample and one row per feature")
-    )
-    sep: str | None = field(
-        default=None, metadata=_word("separator of a text file [detected and reported]", "CHAR")
-    )
-    decimal: str | None = field(
-        default=None, metadata=_word("decimal mark of a text file [detected and reported]", "CHAR")
-    )
-    encoding: str | None = field(
-        default=None, metadata=_word("encoding of a text file [detected and reported]", "NAME")
-    )
-    limits: str | None = field(
         default=None,
-        metadata=_word("read <0.5 or >100 as the limit, or as missing", "value|missing"),
+        metadata={"help": "table with the classes, joined by sample id", "metavar": "FILE[:COL]"},
     )
-    thousands: str | None = field(
-        default=None, metadata=_word("character between thousands, as in 12,400", "CHAR")
+    transpose: bool = _word(
+        "the file has one column per sample and one row per feature", default=False
     )
-    na: Sequence[str] = field(
-        default=(), metadata=_word("cells that mean a missing value", "TEXT,TEXT")
-    )
-    sheet: str | None = field(
-        default=None, metadata=_word("sheet of a workbook [the first]", "NAME")
-    )
-    layer: str | None = field(default=None, metadata=_word("layer of an .h5ad file [X]", "NAME"))
+    sep: str | None = _word("separator of a text file [detected and reported]", "CHAR")
+    decimal: str | None = _word("decimal mark of a text file [detected and reported]", "CHAR")
+    encoding: str | None = _word("encoding of a text file [detected and reported]", "NAME")
+    limits: str | None = _word("read <0.5 or >100 as the limit, or as missing", "value|missing")
+    thousands: str | None = _word("character between thousands, as in 12,400", "CHAR")
+    na: Sequence[str] = _word("cells that mean a missing value", "TEXT,TEXT", ())
+    sheet: str | None = _word("sheet of a workbook [the first]", "NAME")
+    layer: str | None = _word("layer of an .h5ad file [X]", "NAME")
     target_kind: str | None = None
-    impute: str = field(default="none", metadata=_word("imputation of missing numbers [none]"))
-    normalize: str | None = field(
-        default=None,
-        metadata=_word("log1p-cpm: log(1 + counts per million) of each sample", "log1p-cpm"),
+    impute: str = _word("imputation of missing numbers [none]", default="none")
+    normalize: str | None = _word(
+        "log1p-cpm: log(1 + counts per million) of each sample", "log1p-cpm"
     )
     sparse: bool = False
     mixed: bool = False
-    categorical: Sequence[str] = field(
-        default=(),
-        metadata=_word(
-            "categorical columns [text columns of few values, detected and reported]", "COL,COL"
-        ),
+    categorical: Sequence[str] = _word(
+        "categorical columns [text columns of few values, detected and reported]", "COL,COL", ()
     )
     read_limit: str | float | None = None
 

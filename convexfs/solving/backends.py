@@ -59,7 +59,8 @@ _ROWS = (
         always={"threads": 1}, warm=POINT, extra="", tested=True,
         weak=frozenset({QP}),
         faults=("at a time limit the value is 0 and the point is not feasible",
-                "ended a fifth of LLFS's small quadratic programs with solver_error"),
+                "ended a fifth of LLFS's small quadratic programs with solver_error",
+                "crashes the process (SIGSEGV) on some badly scaled quadratic programs"),
     ),
     Backend(
         "SCIPY", "scipy", "BSD-3-Clause", _LINEAR, _LINEAR,

@@ -132,12 +132,8 @@ def _compared(pairs: pd.DataFrame) -> dict[str, Any]:
         "other_objective": int((apart > allowed(timed)).sum()),
         "other_iterations": int((timed["iterations"] != timed["iterations_now"]).sum()),
         "times": (timed["solve_seconds_now"] / timed["solve_seconds"]).median(),
-        "example": _example(other),
+        "example": next(
+            (f"{own.instance}: {own.outcome} → {own.outcome_now}" for own in other.itertuples()),
+            None,
+        ),
     }
-
-
-def _example(other: pd.DataFrame) -> str | None:
-    if other.empty:
-        return None
-    first = other.iloc[0]
-    return f"{first['instance']}: {first['outcome']} → {first['outcome_now']}"

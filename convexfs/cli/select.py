@@ -164,7 +164,8 @@ def _about_missing(
     Raise for --categorical too.
     """
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
-    who = arguments.method if not mixed else "" if chosen.takes_missing else f"--{chosen.rule}"
+    who = "--knockoffs" if chosen.rule == "knockoffs" else ""
+    who = who if mixed else arguments.method
     if asked and who:
         raise InputError(
             f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute replaces missing "

@@ -144,7 +144,8 @@ def _print_written(arguments: argparse.Namespace, console: Console, columns: str
 
 def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
     """Print each class's first SHOWN_MARKERS markers, a line each, and notes on the selection."""
-    from convexfs.selection.class_markers import CONFIDENCE, order
+    from convexfs.selection.class_markers import CONFIDENCE
+    from convexfs.selection.result import order
 
     console, data = Console(), found.data
     named, bounds = sum(map(bool, found.markers().values())), found.max_false()
@@ -176,8 +177,8 @@ def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None
 
 def _signed_names(part: "Selection") -> str:
     """Return names of a class's first markers; a minus marks those lower in the class."""
-    from convexfs.selection.class_markers import order
     from convexfs.selection.effect_sizes import class_means
+    from convexfs.selection.result import order
 
     others, own = class_means(part.data)
     higher = own >= others

@@ -125,11 +125,6 @@ class SelectionRule:
             check_shadow_rule(self.rule or "fdr", self.bound, self.gate, number)
 
     @property
-    def takes_missing(self) -> bool:
-        """Return whether the rule accepts missing values and categories, if the method does."""
-        return self.rule != "knockoffs"
-
-    @property
     def bound(self) -> float:
         return LEVELS[self.rule or "fdr"] if self.level is None else self.level
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 
-import convexfs
 from convexfs.batch.run_results import are_measurements
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
@@ -44,8 +42,7 @@ class Report:
 
     @property
     def html(self) -> str:
-        now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        return page_html(self.title, self.sections, self.solvers, convexfs.__version__, now)
+        return page_html(self.title, self.sections, self.solvers)
 
     def write(self, out: str | Path | None = None) -> Path:
         """Write the page to `out` (default: report.html in the run's folder); return its path."""

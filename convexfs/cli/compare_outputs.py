@@ -58,7 +58,9 @@ def print_comparison(
         console.print(Text(line, style="bold red"))
     by_point = llfs_points.kept_points(tasks, own)
     console.print(f"comparison: {llfs_points.compared(own)}")
-    _print_points(console, by_point)
+    if len(by_point):
+        title = "Whole points, U1 against the best of the other solvers"
+        console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
     (_print_all if verbose else _print_brief)(console, rows, chosen_shift(shift))
     if rows["published"].notna().any():
         console.print(published_line(rows))
@@ -125,12 +127,6 @@ def published_line(rows: pd.DataFrame) -> str:
         f"Published optima and statuses: {len(known) - wrong:,} solved tasks agree, {wrong:,} "
         "contradict."
     )
-
-
-def _print_points(console: Console, by_point: pd.DataFrame) -> None:
-    if len(by_point):
-        title = "Whole points, U1 against the best of the other solvers"
-        console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
 
 
 def _print_brief(console: Console, rows: pd.DataFrame, shift: float) -> None:

@@ -80,7 +80,7 @@ def select(arguments: argparse.Namespace) -> int:
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
         selection = _selected(arguments, fit, settings, data, replace(chosen, tell=tell))
     _write(arguments, data, selection)
-    _print(arguments, data, selection)
+    _print(arguments, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
             f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
@@ -120,17 +120,14 @@ def _selected(
     return selection if arguments.report is None else selection.with_curve()
 
 
-def _print(
-    arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
-) -> None:
+def _print(arguments: argparse.Namespace, selection: "Selection | ClassMarkers") -> None:
     from convexfs.cli import select_outputs as outputs
     from convexfs.selection.class_markers import ClassMarkers
 
     if isinstance(selection, ClassMarkers):
         (outputs.markers_json if arguments.json else outputs.markers_report)(arguments, selection)
     else:
-        report = outputs.json_report if arguments.json else outputs.table_report
-        report(arguments, data, selection)
+        (outputs.json_report if arguments.json else outputs.table_report)(arguments, selection)
 
 
 def _print_notes(sentences: Iterable[str]) -> None:

@@ -31,12 +31,11 @@ LISTED_POSITIONS = 8
 
 @dataclass(frozen=True)
 class Clause:
-    """A constraint: its label or position, its statement, and the expression of its residual."""
+    """A constraint: its label or position, and its statement."""
 
     key: str
     labelled: bool
     statement: Node
-    residual: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
@@ -104,14 +103,11 @@ def _keys(rows: list[Any]) -> Iterator[str]:
 
 
 def _clause(key: str, constraint: Any, symbols: SymbolTable) -> Clause:
+    return Clause(key, bool(constraint.label), _statement(constraint, symbols))
+
+
+def _statement(constraint: Any, symbols: SymbolTable) -> Node:
     args = tuple(read(arg, symbols) for arg in constraint.args)
-    statement = _statement(constraint, args, symbols)
-    two_sided = isinstance(constraint, constraints.Inequality | constraints.Equality)
-    residual = (tree.difference(constraint.expr.shape, *args),) if two_sided else args
-    return Clause(key, bool(constraint.label), statement, residual)
-
-
-def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) -> Node:
     zero = tree.number(0.0)
     match constraint:
         case constraints.Inequality():
@@ -194,7 +190,7 @@ def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
         x, y = expression._parent.x, expression.args[0]
         name, rows = f"sup over {_names([x], symbols)}", expression._parent.constraints
         first = [read(cp.sum(cp.multiply(x, y)), symbols)]
-    stated = [_clause("", row, symbols).statement for row in rows]
+    stated = [_statement(row, symbols) for row in rows]
     leaves = tuple(symbols.leaf(leaf) for leaf in free)
     return tree.make(
         "call", (), *leaves, function=name, options={"parts": (*first, *stated)},

@@ -196,11 +196,6 @@ def sum_of(shape: Shape, terms: list[tuple[int, Node]]) -> Node:
     return make("sum", shape, *nodes, signs=signs)
 
 
-def difference(shape: Shape, left: Node, right: Node) -> Node:
-    """Return ``left - right``, as in cvxpy's constraints."""
-    return add(shape, (left, negate(right)))
-
-
 def times(*nodes: Node) -> Node:
     """Return the product of scalars and at most one array."""
     shape = next((node.shape for node in nodes if node.shape), ())

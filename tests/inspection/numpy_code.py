@@ -2,18 +2,20 @@
 
 import keyword
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import count
 from typing import Any
 
 import numpy as np
+from cvxpy.constraints import Equality, Inequality
 from scipy import sparse
 
 from convexfs.errors import InputError
-from convexfs.inspection.parse import Formula
-from convexfs.inspection.symbols import CONSTANT, POSITIONS
+from convexfs.inspection import tree
+from convexfs.inspection.parse import Formula, read
+from convexfs.inspection.symbols import CONSTANT, POSITIONS, SymbolTable
 from convexfs.inspection.tree import Node, deep, number
 
 #: How tightly Python reads an expression.
@@ -87,13 +89,13 @@ class NumpyCode:
 
 
 @deep()
-def numpy_code(formula: Formula) -> NumpyCode:
-    """Code of a formula's objective and constraints."""
+def numpy_code(formula: Formula, constraints: Sequence[Any] = ()) -> NumpyCode:
+    """Code of a formula's objective, and of its constraints, which are given by cvxpy."""
     writer = _Writer(formula)
     objective = writer.write(formula.objective)
     residuals = [
-        f"        {clause.key!r}: [{', '.join(writer.write(node) for node in clause.residual)}],"
-        for clause in formula.clauses
+        f"        {clause.key!r}: [{', '.join(map(writer.write, residual(row, formula.symbols)))}],"
+        for clause, row in zip(formula.clauses, constraints, strict=True)
     ]
     arguments = ", ".join([*writer.names.values(), *writer.atoms])
     lines = [
@@ -114,6 +116,14 @@ def numpy_code(formula: Formula) -> NumpyCode:
         else:
             names[symbol.name] = code
     return NumpyCode("\n".join(lines) + "\n", data, names)
+
+
+def residual(constraint: Any, symbols: SymbolTable) -> list[Node]:
+    """What cvxpy compares with 0 in an equality or inequality, else the constraint's arguments."""
+    args = [read(arg, symbols) for arg in constraint.args]
+    if isinstance(constraint, Inequality | Equality):
+        return [tree.add(constraint.expr.shape, (args[0], tree.negate(args[1])))]
+    return args
 
 
 class _Writer:

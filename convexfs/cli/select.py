@@ -76,7 +76,10 @@ def select(arguments: argparse.Namespace) -> int:
     _print_notes(
         f"{path} is there already, and will be replaced" for path in existing_outputs(arguments)
     )
-    chosen = _with_sides(chosen, arguments, data)
+    if sides:
+        aside = data.training.aside
+        groups, blocks = aside.get(arguments.groups), aside.get(arguments.blocks)
+        chosen = replace(chosen, groups=groups, blocks=blocks)
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
         selection = _selected(arguments, fit, settings, data, replace(chosen, tell=tell))
     _write(arguments, data, selection)
@@ -220,17 +223,6 @@ def _sides(arguments: argparse.Namespace) -> list[str]:
     if named and (arguments.stability or arguments.knockoffs or arguments.top is not None):
         raise InputError("--groups and --blocks need a test: use --fdr, --fwer or --curve")
     return list(dict.fromkeys(named))
-
-
-def _with_sides(
-    chosen: "SelectionRule", arguments: argparse.Namespace, data: "Dataset"
-) -> "SelectionRule":
-    found = {
-        kind: data.training.aside[name]
-        for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
-        if name is not None
-    }
-    return replace(chosen, **found)
 
 
 @contextmanager

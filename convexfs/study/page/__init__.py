@@ -11,7 +11,7 @@ from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.records import NATIVE
 from convexfs.report.figure import Figure
-from convexfs.report.page import check_page, page_html, write_page
+from convexfs.report.page import page_html, write_page
 from convexfs.report.sections import Section, drawn, environment
 from convexfs.report.table import Table
 from convexfs.study import figures, llfs_points
@@ -47,7 +47,6 @@ class Report:
     def write(self, out: str | Path | None = None) -> Path:
         """Write the page to `out` (default: report.html in the run's folder); return its path."""
         out = self.folder / PAGE if out is None else Path(out)
-        check_page(out)
         write_page(self.html, out)
         return out
 

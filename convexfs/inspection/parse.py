@@ -23,7 +23,6 @@ from convexfs.inspection import tree
 from convexfs.inspection.atoms import READERS, call
 from convexfs.inspection.symbols import CONSTANT, POSITIONS, Declaration, SymbolTable
 from convexfs.inspection.tree import Node, deep, entrywise, norm, relation
-from convexfs.records import values_kept
 
 #: Longest list of positions in an index before it gets a name.
 LISTED_POSITIONS = 8
@@ -192,26 +191,11 @@ def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
         first = [read(cp.sum(cp.multiply(x, y)), symbols)]
     stated = [_statement(row, symbols) for row in rows]
     leaves = tuple(symbols.leaf(leaf) for leaf in free)
-    return tree.make(
-        "call", (), *leaves, function=name, options={"parts": (*first, *stated)},
-        evaluate=_value_at(expression, free),
-    )  # fmt: skip
+    return tree.call(name, (), *leaves, parts=(*first, *stated))
 
 
 def _names(leaves: list[Any], symbols: SymbolTable) -> str:
     return ", ".join(symbols.leaf(leaf).name for leaf in leaves)
-
-
-def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], Any]:
-    """Return a function that evaluates `expression` at other leaf values and restores the old."""
-
-    def evaluate(values: Sequence[Any]) -> Any:
-        with values_kept(leaves):
-            for leaf, value in zip(leaves, values, strict=True):
-                leaf.save_value(np.asarray(value))
-            return expression.value
-
-    return evaluate
 
 
 #: Fewest adjacent, similar constraints or terms that are written as one.
@@ -286,7 +270,7 @@ class _Folder:
 
     def _likeness(self, node: Node, exact: bool = False) -> Hashable:
         """Return a key that nodes share which differ in constants only; in nothing if `exact`."""
-        own = {name: value for name, value in node.info.items() if name != "evaluate"}
+        own = dict(node.info)
         if not exact:
             if node.kind in _WITH_NUMBER or self._is_constant(node):
                 own = {}

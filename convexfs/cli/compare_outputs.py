@@ -194,7 +194,12 @@ def _print_all(console: Console, rows: pd.DataFrame, shift: float) -> None:
     if len(claims):
         show("Wrong claims", summary.claimants(claims), columns.CLAIMANTS)
     told = summary.reasons(rows)
-    _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
+    told = told[told["outcome"].isin(["failed", "timeout"])]
+    for row in told.head(SHOWN_FAILURES).to_dict("records"):
+        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format_map(row)
+        console.print(Text(line), soft_wrap=True)
+    if len(told) > SHOWN_FAILURES:
+        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")
 
 
 def _print_fitting(console: Console, table: Table) -> None:
@@ -238,11 +243,3 @@ def _brief_cell(column: Column, row: dict[Hashable, Any]) -> Text:
     if isinstance(value, float) and value == value:
         return Text(f"{value:.2g}")
     return _cell(column, row, interval=False)
-
-
-def _list_failures(console: Console, told: pd.DataFrame) -> None:
-    for row in told.head(SHOWN_FAILURES).to_dict("records"):
-        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format_map(row)
-        console.print(Text(line), soft_wrap=True)
-    if len(told) > SHOWN_FAILURES:
-        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")

@@ -53,7 +53,7 @@ def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
     sense = "maximize" if isinstance(problem.objective, cp.Maximize) else "minimize"
     objective = read(problem.objective.expr, symbols)
     clauses = tuple(
-        _clause(key, constraint, symbols)
+        Clause(key, bool(constraint.label), _statement(constraint, symbols))
         for key, constraint in zip(_keys(problem.constraints), problem.constraints, strict=True)
     )
     return Formula(sense, objective, clauses, symbols)
@@ -99,10 +99,6 @@ def _keys(rows: list[Any]) -> Iterator[str]:
         key = constraint.label or str(position)
         yield f"{key} {position}" if key in seen else key
         seen.add(key)
-
-
-def _clause(key: str, constraint: Any, symbols: SymbolTable) -> Clause:
-    return Clause(key, bool(constraint.label), _statement(constraint, symbols))
 
 
 def _statement(constraint: Any, symbols: SymbolTable) -> Node:

@@ -56,7 +56,9 @@ class SymbolTable:
         self._nodes: dict[str, Node] = {} if like is None else like._nodes
         self._arrays: dict[str, Any] = {} if like is None else like._arrays
         self._taken: set[str] = set(self._arrays)
-        self._name_leaves(problem)
+        for leaf in [*problem.variables(), *problem.parameters()]:
+            if not unnamed(leaf):
+                self._name_leaf(leaf)
         for name, value in (names or {}).items():
             if _is_array(value) and _digest(_as_numbers(value))[1] not in self._nodes:
                 self._remember(value, self.free(name))
@@ -99,11 +101,6 @@ class SymbolTable:
         array = self._arrays[symbol.name]
         self.declared[symbol.name] = Declaration(symbol.name, kind, symbol.shape, array)
         return node
-
-    def _name_leaves(self, problem: cp.Problem) -> None:
-        for leaf in [*problem.variables(), *problem.parameters()]:
-            if not unnamed(leaf):
-                self._name_leaf(leaf)
 
     def _name_leaf(self, leaf: Any) -> None:
         # cvxpy's default names count all leaves ever made, so they differ between runs.

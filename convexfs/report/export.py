@@ -148,10 +148,9 @@ def write_tables(tables: Mapping[str, Table], folder: str | Path) -> list[Path]:
             table.frame.to_csv(folder / f"{name}.csv", index=False)
             written.append(folder / f"{name}.csv")
             if len(table.frame) <= MOST_LATEX_ROWS:
-                (folder / f"{name}.tex").write_text(
-                    latex(table), encoding="utf-8", errors="backslashreplace"
-                )
-                written.append(folder / f"{name}.tex")
+                path = folder / f"{name}.tex"
+                path.write_text(latex(table), encoding="utf-8", errors="backslashreplace")
+                written.append(path)
     return written
 
 

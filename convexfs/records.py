@@ -164,9 +164,8 @@ class Solution:
         if earlier is None:
             return self
         stages = ("build_seconds", "compile_seconds", "solve_seconds")
-        return replace(
-            self, **{name: getattr(self, name) + getattr(earlier, name) for name in stages}
-        )
+        sums = {name: getattr(self, name) + getattr(earlier, name) for name in stages}
+        return replace(self, **sums)
 
 
 @dataclass(frozen=True)

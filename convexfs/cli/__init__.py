@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import convexfs
-from convexfs.cli.terminal import WIDTH, first_sentence
+from convexfs.cli.terminal import WIDTH, first_sentence, one_line
 from convexfs.errors import ConvexfsError, InputError, did_you_mean
 
 #: Module and function of each command; add_NAME_options of the same module defines its options.
@@ -159,8 +159,6 @@ def _drop_output() -> None:
 
 
 def _complain(line: str) -> None:
-    from convexfs.cli.terminal import one_line
-
     with suppress(OSError):  # There is nowhere else to report it.
         print(f"convexfs: {one_line(line)}", file=sys.stderr or io.StringIO())
 

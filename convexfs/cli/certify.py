@@ -5,6 +5,7 @@ import ast
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -205,13 +206,11 @@ def _run_folder(arguments: argparse.Namespace) -> int:
     if arguments.solution is not None:
         raise InputError("a run has its own solutions: leave --solution out")
     data_dir = None if arguments.data is None else str(arguments.data)
-    counts: dict[str, int] = {}
     found = []
     for task in certify_again(arguments.source, arguments.problem, arguments.tol, data_dir):
-        word = _verdict(task)
-        counts[word] = counts.get(word, 0) + 1
         found.append(task)
         write(_line(task))
+    counts = Counter(map(_verdict, found))
     write(", ".join(f"{count} {word}" for word, count in counts.items()) or "no solutions")
     if arguments.tol is None:
         _renew(arguments.source, [each for each in found if each.older and each.certificate])

@@ -134,16 +134,14 @@ _OF_A_PLAN = {
 def _repeat(console: Console, arguments: argparse.Namespace) -> int:
     """Repeat a comparison from its archive and print the differences; return the exit code."""
     from convexfs.cli.compare_outputs import print_comparison
-    from convexfs.study import rerun
+    from convexfs.study import archive, rerun
     from convexfs.study.compare import find_environments
 
     given = [name for name, usual in _OF_A_PLAN.items() if getattr(arguments, name) != usual]
     if given:
         raise InputError(f"--from does a comparison again as it was: leave out {', '.join(given)}")
-    most = limit_given(arguments.read_limit)
-    contents = rerun.unpack_into_run(
-        arguments.source, arguments.out, **({"limit": most} if most else {})
-    )
+    most = limit_given(arguments.read_limit) or archive.MOST_BYTES
+    contents = archive.unpack_archive(arguments.source, arguments.out / rerun.UNPACKED, most)
     for study in contents.studies:
         files = ", ".join(Path(own["path"]).name for own in study["files"])
         console.print(Text(f"{shlex.join(study['command'])}\nruns {files}"), soft_wrap=True)

@@ -58,7 +58,9 @@ def print_comparison(
         console.print(Text(line, style="bold red"))
     by_point = llfs_points.kept_points(tasks, own)
     console.print(f"comparison: {llfs_points.compared(own)}")
-    _print_points(console, by_point)
+    if len(by_point):
+        title = "Whole points, U1 against the best of the other solvers"
+        console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
     (_print_all if verbose else _print_brief)(console, rows, chosen_shift(shift))
     if rows["published"].notna().any():
         console.print(published_line(rows))
@@ -127,12 +129,6 @@ def published_line(rows: pd.DataFrame) -> str:
     )
 
 
-def _print_points(console: Console, by_point: pd.DataFrame) -> None:
-    if len(by_point):
-        title = "Whole points, U1 against the best of the other solvers"
-        console.print(table_of(title, llfs_points.comparison(by_point), columns.POINTS))
-
-
 def _print_brief(console: Console, rows: pd.DataFrame, shift: float) -> None:
     """Print SHOWN_SOLVERS solvers at the smallest tolerance, and each class's fastest."""
     table = summary.summary(rows, shift)
@@ -198,7 +194,12 @@ def _print_all(console: Console, rows: pd.DataFrame, shift: float) -> None:
     if len(claims):
         show("Wrong claims", summary.claimants(claims), columns.CLAIMANTS)
     told = summary.reasons(rows)
-    _list_failures(console, told[told["outcome"].isin(["failed", "timeout"])])
+    told = told[told["outcome"].isin(["failed", "timeout"])]
+    for row in told.head(SHOWN_FAILURES).to_dict("records"):
+        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format_map(row)
+        console.print(Text(line), soft_wrap=True)
+    if len(told) > SHOWN_FAILURES:
+        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")
 
 
 def _print_fitting(console: Console, table: Table) -> None:
@@ -242,11 +243,3 @@ def _brief_cell(column: Column, row: dict[Hashable, Any]) -> Text:
     if isinstance(value, float) and value == value:
         return Text(f"{value:.2g}")
     return _cell(column, row, interval=False)
-
-
-def _list_failures(console: Console, told: pd.DataFrame) -> None:
-    for row in told.head(SHOWN_FAILURES).to_dict("records"):
-        line = "{outcome}, {tasks} tasks with {solvers}: {message} ({example})".format_map(row)
-        console.print(Text(line), soft_wrap=True)
-    if len(told) > SHOWN_FAILURES:
-        console.print(f"… and {len(told) - SHOWN_FAILURES} more reasons on the page")

@@ -49,10 +49,9 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
     add("folder", type=Path, metavar="DIR", help="result folder (--out) of a run")
     add("--to", type=Path, required=True, metavar="FILE",
         help="table to write: .parquet, .csv or .jsonl")  # fmt: skip
-    add(
-        "--escape-formulas", action="store_true",
-        help="put ' before texts that a spreadsheet would run as formulas, such as =cmd|...",
-    )  # fmt: skip
+    add("--escape-formulas", action="store_true",
+        help="put ' before texts that a spreadsheet would run as formulas, "
+        "such as =cmd|...")  # fmt: skip
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -82,12 +81,8 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
     add("folder", type=Path, metavar="DIR", help="result folder (--out) of solve or compare")
     add("--out", type=Path, metavar="FILE", help="file of the page [DIR/report.html]")
     for ending, name in PICTURES.items():
-        add(
-            f"--{ending}",
-            type=Path,
-            metavar="DIR",
-            help=f"write every figure as a {name} file to DIR",
-        )
+        text = f"write every figure as a {name} file to DIR"
+        add(f"--{ending}", type=Path, metavar="DIR", help=text)
     add("--tables", type=Path, metavar="DIR", help="write every table as CSV and LaTeX to DIR")
     add("--shift", type=float, metavar="S", help=SHIFT_HELP)
 

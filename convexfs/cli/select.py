@@ -76,11 +76,14 @@ def select(arguments: argparse.Namespace) -> int:
     _print_notes(
         f"{path} is there already, and will be replaced" for path in existing_outputs(arguments)
     )
-    chosen = _with_sides(chosen, arguments, data)
+    if sides:
+        aside = data.training.aside
+        groups, blocks = aside.get(arguments.groups), aside.get(arguments.blocks)
+        chosen = replace(chosen, groups=groups, blocks=blocks)
     with nullcontext() if shows_progress else _shown_on_stderr(arguments.method, data) as tell:
         selection = _selected(arguments, fit, settings, data, replace(chosen, tell=tell))
     _write(arguments, data, selection)
-    _print(arguments, data, selection)
+    _print(arguments, selection)
     if selection.certificate is not None and selection.certificate.ok is False:
         sys.stderr.write(
             f"convexfs: the certificate is {selection.certificate}: do not rely on these weights\n"
@@ -120,17 +123,14 @@ def _selected(
     return selection if arguments.report is None else selection.with_curve()
 
 
-def _print(
-    arguments: argparse.Namespace, data: "Dataset", selection: "Selection | ClassMarkers"
-) -> None:
+def _print(arguments: argparse.Namespace, selection: "Selection | ClassMarkers") -> None:
     from convexfs.cli import select_outputs as outputs
     from convexfs.selection.class_markers import ClassMarkers
 
     if isinstance(selection, ClassMarkers):
         (outputs.markers_json if arguments.json else outputs.markers_report)(arguments, selection)
     else:
-        report = outputs.json_report if arguments.json else outputs.table_report
-        report(arguments, data, selection)
+        (outputs.json_report if arguments.json else outputs.table_report)(arguments, selection)
 
 
 def _print_notes(sentences: Iterable[str]) -> None:
@@ -164,7 +164,8 @@ def _about_missing(
     Raise for --categorical too.
     """
     asked = [f"--{name}" for name in ("missing", "categorical") if getattr(arguments, name)]
-    who = arguments.method if not mixed else "" if chosen.takes_missing else f"--{chosen.rule}"
+    who = "--knockoffs" if chosen.rule == "knockoffs" else ""
+    who = who if mixed else arguments.method
     if asked and who:
         raise InputError(
             f"{who} takes numbers only: leave {' and '.join(asked)} out; --impute replaces missing "
@@ -222,17 +223,6 @@ def _sides(arguments: argparse.Namespace) -> list[str]:
     if named and (arguments.stability or arguments.knockoffs or arguments.top is not None):
         raise InputError("--groups and --blocks need a test: use --fdr, --fwer or --curve")
     return list(dict.fromkeys(named))
-
-
-def _with_sides(
-    chosen: "SelectionRule", arguments: argparse.Namespace, data: "Dataset"
-) -> "SelectionRule":
-    found = {
-        kind: data.training.aside[name]
-        for kind, name in (("groups", arguments.groups), ("blocks", arguments.blocks))
-        if name is not None
-    }
-    return replace(chosen, **found)
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from convexfs.data.specs import file_behind
 from convexfs.errors import InputError, and_more
 
 if TYPE_CHECKING:  # Paths are checked before the slow imports.
-    from convexfs.data.dataset import Dataset
     from convexfs.selection.class_markers import ClassMarkers
     from convexfs.selection.result import Selection
 
@@ -98,15 +97,15 @@ def _read(arguments: argparse.Namespace) -> dict[Path, str]:
     return found
 
 
-def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
+def table_report(arguments: argparse.Namespace, selection: "Selection") -> None:
     """Print the SHOWN_WEIGHTS features of largest weight, and lines about the selection."""
-    console = Console()
+    console, data = Console(), selection.data
     if selection.explained is not None:
         of = f"{len(selection.explained)} components of {data.n_features} features"
         console.print(Text(f"{arguments.method} on {data.name}: {of}"), soft_wrap=True)
         console.print(_component_table(selection.explained, selection.explained_as))
         console.print("weights of the features in it; a projection selects none")
-    console.print(_weight_table(arguments.method, data, selection))
+    console.print(_weight_table(selection))
     if data.n_features > SHOWN_WEIGHTS:
         more = data.n_features - SHOWN_WEIGHTS
         console.print(f"… and {more} more (--ranking and --json have them all)")
@@ -115,7 +114,7 @@ def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sel
         solver, objective = selection.solution.solver, selection.solution.objective
         took = f"solver {solver}   objective {objective:.6g}   {took}"
     console.print(took, highlight=False)
-    for name, text in (_also_selected(data, selection) | selection.told()).items():
+    for name, text in (_also_selected(selection) | selection.told()).items():
         for line in textwrap.wrap(
             text, WIDTH, initial_indent=f"{name:<19}", subsequent_indent=" " * 19,
             break_long_words=False, break_on_hyphens=False,
@@ -125,12 +124,12 @@ def table_report(arguments: argparse.Namespace, data: "Dataset", selection: "Sel
     _print_written(arguments, console, columns)
 
 
-def _also_selected(data: "Dataset", selection: "Selection") -> dict[str, str]:
+def _also_selected(selection: "Selection") -> dict[str, str]:
     """Return a line with up to MOST_NAMES selected features that the table does not show."""
     if selection.support is None:
         return {}
     below = (-selection.weights).argsort(kind="stable")[SHOWN_WEIGHTS:]
-    names = [data.full_names[j] for j in below if selection.support[j]]
+    names = [selection.data.full_names[j] for j in below if selection.support[j]]
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return {"also selected": ", ".join(names[:MOST_NAMES]) + more} if names else {}
 
@@ -144,25 +143,23 @@ def _print_written(arguments: argparse.Namespace, console: Console, columns: str
 
 def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None:
     """Print each class's first SHOWN_MARKERS markers, a line each, and notes on the selection."""
-    from convexfs.selection.class_markers import CONFIDENCE, order
+    from convexfs.selection.class_markers import CONFIDENCE
+    from convexfs.selection.result import order
 
     console, data = Console(), found.data
     named, bounds = sum(map(bool, found.markers().values())), found.max_false()
-    headings = ["class", "samples", "markers", *(["false"] if bounds else []), "heaviest first"]
     answer = f"{named} of {len(found.parts)} classes have markers"
     answer += f" ({found.support.sum()} of {data.n_features} features)"
     console.print(Text(f"{answer}: {arguments.method} on {data.name}"), soft_wrap=True)
     table = Table()
-    for heading in headings:
-        names = heading == headings[-1]
-        table.add_column(heading, no_wrap=not names, justify="left" if names or heading == "class"
-                         else "right", max_width=20 if heading == "class" else None)  # fmt: skip
+    table.add_column("class", no_wrap=True, max_width=20)
+    for heading in ("samples", "markers", *(["false"] if bounds else [])):
+        table.add_column(heading, no_wrap=True, justify="right")
+    table.add_column("heaviest first")
     for name, part in found.parts.items():
-        row: list[str | Text] = [Text(name), str(int((part.data.y == 1).sum()))]
-        row.append(str(len(order(part))))
-        if bounds:
-            row.append(f"<= {bounds[name]}")
-        table.add_row(*row, Text(_signed_names(part)))
+        counts = [str(int((part.data.y == 1).sum())), str(len(order(part)))]
+        counts += [f"<= {bounds[name]}"] if bounds else []
+        table.add_row(Text(name), *counts, Text(_signed_names(part)))
     console.print(table)
     console.print("- before a name: lower in the class than in all other samples")
     if bounds:
@@ -176,8 +173,8 @@ def markers_report(arguments: argparse.Namespace, found: "ClassMarkers") -> None
 
 def _signed_names(part: "Selection") -> str:
     """Return names of a class's first markers; a minus marks those lower in the class."""
-    from convexfs.selection.class_markers import order
     from convexfs.selection.effect_sizes import class_means
+    from convexfs.selection.result import order
 
     others, own = class_means(part.data)
     higher = own >= others
@@ -229,12 +226,12 @@ def _component_table(explained: Any, explained_as: str) -> Table:
     return table
 
 
-def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table:
-    weights, support = selection.weights, selection.support
+def _weight_table(selection: "Selection") -> Table:
+    data, weights, support = selection.data, selection.weights, selection.support
     headings = ["rank", "feature", selection.weights_are, ""]
     title = None
     if support is not None:
-        title = f"{method} on {data.name}: {support.sum()} of {data.n_features} features"
+        title = f"{selection.method} on {data.name}: {support.sum()} of {data.n_features} features"
         empty = int((weights[support] == 0).sum())
         if empty:
             title += f" ({empty} of them of weight 0)"
@@ -256,9 +253,9 @@ def _weight_table(method: str, data: "Dataset", selection: "Selection") -> Table
     return table
 
 
-def json_report(arguments: argparse.Namespace, data: "Dataset", selection: "Selection") -> None:
+def json_report(arguments: argparse.Namespace, selection: "Selection") -> None:
     """Print the full result as one JSON object."""
-    solution, support = selection.solution, selection.support
+    data, solution, support = selection.data, selection.solution, selection.support
     record = {
         "data": data.name,
         "method": arguments.method,

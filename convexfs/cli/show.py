@@ -129,12 +129,9 @@ class Source:
 
 
 def _source(name: str) -> Source:
-    if name in FORMULATIONS:
-        row = FORMULATIONS[name]
-        return Source(name, row.equation, row)
     is_path = Path(name).suffix == ".py" or len(Path(name).parts) > 1
     is_path = is_path or ending(name) is not None or ":" in name
-    if is_path or os.path.isfile(FOLDER / f"{name}.py"):
+    if name not in FORMULATIONS and (is_path or os.path.isfile(FOLDER / f"{name}.py")):
         file = load_problem_file(name)
         return Source(str(file.path.name), file.equation, file.formulation, file)
     row = named_formulation(name)

@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
@@ -32,11 +32,9 @@ from convexfs.cli.options import (
 from convexfs.cli.terminal import write
 from convexfs.data.readers.memory_limit import parse_size
 from convexfs.errors import InputError
-from convexfs.records import INFEASIBLE, NATIVE, TIMEOUT, UNBOUNDED, UNDECIDED
+from convexfs.records import NATIVE, TIMEOUT, UNDECIDED
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from convexfs.batch.run import Progress
     from convexfs.batch.store.shards import Shard
 
@@ -91,11 +89,10 @@ def solve(arguments: argparse.Namespace) -> int:
         return stopped(console, out, interrupt)
     if not progress.total:
         return nothing_to_do(console, out)
-    found = _outcomes(progress)
-    shown = Console(width=None if sys.stdout.isatty() else 140)
-    _report(shown, progress, found)
+    shown = Console()
+    code = _report(shown, progress)
     note_partial_evidence(shown, shard)
-    return 1 if len(_bad(found)) else 0
+    return code
 
 
 def _opened(name: str | None) -> Any:
@@ -122,18 +119,11 @@ def print_slurm_script(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             options += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
     options += ["--retry-failed"] * arguments.retry_failed
-    write(
-        slurm_script(
-            [sys.executable, "-m", "convexfs"],
-            arguments.files,
-            options,
-            arguments.out or default_folder(Path(arguments.files[0]).stem, None),
-            1 if arguments.jobs is None else arguments.jobs,
-            arguments.slurm,
-            arguments.time,
-            arguments.mem,
-        ).rstrip("\n")
-    )
+    out = arguments.out or default_folder(Path(arguments.files[0]).stem, None)
+    jobs = 1 if arguments.jobs is None else arguments.jobs
+    command = [sys.executable, "-m", "convexfs"]
+    limits = (arguments.slurm, arguments.time, arguments.mem)
+    write(slurm_script(command, arguments.files, options, out, jobs, *limits).rstrip("\n"))
     return 0
 
 
@@ -175,20 +165,6 @@ def default_folder(name: str, shard: "Shard | None") -> Path:
     return Path("runs") / f"{name}{part}"
 
 
-def _outcomes(progress: "Progress") -> "pd.DataFrame":
-    """Return the outcomes of this run's tasks, as tables and pages show them."""
-    from convexfs.study.outcomes import outcomes
-
-    found = outcomes(progress.folder, progress.keys)
-    return found[found["key"].isin(progress.keys)]
-
-
-def _bad(found: "pd.DataFrame") -> "pd.DataFrame":
-    from convexfs.study.outcome_rules import FAILED, WRONG
-
-    return found[found["outcome"].isin([WRONG, FAILED, TIMEOUT])]
-
-
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convexfs solve``."""
     add_examples(
@@ -211,11 +187,9 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR",
         help="result folder; an existing run is resumed [runs/NAME of the first file]")  # fmt: skip
     add("--retry-failed", action="store_true", help="solve failed tasks again")
-    add(
-        "--jobs", type=int, metavar="N",
+    add("--jobs", type=int, metavar="N",
         help="worker processes; with 1, tasks run in the main process, which a crashing solver "
-        "would end [the available cores; 1 with --slurm]",
-    )  # fmt: skip
+        "would end [the available cores; 1 with --slurm]")  # fmt: skip
     add("--executor", metavar="E",
         help="where tasks run: local, dask://host:port, mpi or module:factory [local]")  # fmt: skip
     add = parser.add_argument_group("clusters").add_argument
@@ -238,13 +212,8 @@ def progress_shown(console: Console) -> Any:
 
 @contextmanager
 def _bar(console: Console) -> Any:
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
+    texts = ("{task.fields[failed]}", "{task.fields[rate]}")
+    columns = (BarColumn(), MofNCompleteColumn(), *texts, TimeRemainingColumn())
     with Bar(*columns, console=console, transient=True) as bar:
         shown = bar.add_task("", total=None, failed="", rate="")
 
@@ -321,20 +290,24 @@ def nothing_to_do(console: Console, out: Path) -> int:
     return 0
 
 
-def _report(console: Console, progress: "Progress", found: "pd.DataFrame") -> None:
+def _report(console: Console, progress: "Progress") -> int:
+    """Print how the tasks of a run ended; return exit code 1 if some failed, else 0."""
     from convexfs.batch.store.store import LOG, RESULTS
-    from convexfs.study.outcome_rules import SKIPPED, SOLVED
-    from convexfs.study.outcomes import certificate_warnings, counts
+    from convexfs.study.outcome_rules import DENIALS, FAILED, SKIPPED, SOLVED, WRONG
+    from convexfs.study.outcomes import certificate_warnings, counts, outcomes
 
-    counted, bad = counts(found), _bad(found)
+    found = outcomes(progress.folder, progress.keys)
+    found = found[found["key"].isin(progress.keys)]
+    counted, bad = counts(found), found[found["outcome"].isin([WRONG, FAILED, TIMEOUT])]
     kinds = [_kind(row) for row in bad.to_dict("records")]
+    ends = found.loc[found["outcome"] == SOLVED, "status"].value_counts()
     table = Table(title=str(progress.folder), title_justify="left", show_header=False)
     rows: list[tuple[str, Any]] = [
         ("tasks", progress.total),
         ("  finished in earlier runs", progress.resumed),
         ("  finished now", progress.done),
         ("solved", counted[SOLVED]),
-        *_without_optimum(found),
+        *((f"  of these proven {end}", ends[end]) for end in DENIALS if end in ends),
         *([("undecided", counted[UNDECIDED])] if counted[UNDECIDED] else []),
         ("skipped", counted[SKIPPED]),
         *sorted(Counter(kinds).items()),
@@ -357,18 +330,7 @@ def _report(console: Console, progress: "Progress", found: "pd.DataFrame") -> No
         console.print(f"… and {len(bad) - SHOWN_FAILURES} more")
     if len(bad):
         console.print("To retry the failed tasks, run the same command with --retry-failed.")
-
-
-def _without_optimum(found: "pd.DataFrame") -> list[tuple[str, int]]:
-    """Return rows (label, count) of tasks proven infeasible and proven unbounded."""
-    from convexfs.study.outcome_rules import SOLVED
-
-    statuses = found.loc[found["outcome"] == SOLVED, "status"].value_counts()
-    return [
-        (f"  of these proven {status}", int(statuses[status]))
-        for status in (INFEASIBLE, UNBOUNDED)
-        if status in statuses.index
-    ]
+    return int(len(bad) > 0)
 
 
 def note_partial_evidence(console: Console, shard: "Shard | None") -> None:

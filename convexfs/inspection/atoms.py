@@ -112,13 +112,10 @@ def _quad_form(expression: Any, x: Node, matrix: Node) -> Node:
 
 
 def call(expression: Any, *args: Node) -> Node:
-    """Return a call node with the atom's function name and options, evaluated by cvxpy."""
+    """Return a call node with the atom's function name and options."""
     name = type(expression).__name__.removesuffix("Approx")
-    return tree.make(
-        "call", getattr(expression, "shape", ()), *args,
-        function=FUNCTIONS.get(name, name), options=_options(expression),
-        evaluate=getattr(expression, "numeric", None),
-    )  # fmt: skip
+    shape = getattr(expression, "shape", ())
+    return tree.call(FUNCTIONS.get(name, name), shape, *args, **_options(expression))
 
 
 def _options(expression: Any) -> dict[str, Any]:

@@ -94,19 +94,14 @@ def _renamed(first: cp.Problem, second: cp.Problem) -> dict[str, str]:
 
 @deep()
 def _parts(one: Formula, other: Formula) -> list[str]:
-    parts = []
-    for title, old, new in (
-        ("objective", _objective(one), _objective(other)),
-        ("constraints", _constraints(one), _constraints(other)),
-        ("where", _symbols(one), _symbols(other)),
-    ):
-        changed = list(_changes(old, new))
-        if changed:
-            parts.append("\n".join([title, *changed]))
-    values = list(_values(one, other))
-    if values:
-        parts.append("\n".join(["values", *values]))
-    return parts
+    parts = {
+        "objective": _changes(_objective(one), _objective(other)),
+        "constraints": _changes(_constraints(one), _constraints(other)),
+        "where": _changes(_symbols(one), _symbols(other)),
+        "values": _values(one, other),
+    }
+    told = ([title, *changed] for title, changed in parts.items())
+    return ["\n".join(lines) for lines in told if len(lines) > 1]
 
 
 #: A label, empty if there is none, and a line.

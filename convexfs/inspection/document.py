@@ -108,19 +108,15 @@ class Page:
     @deep()
     def as_latex(self) -> str:
         """Return LaTeX: an array, or aligned lines if some are broken."""
+        word = Latex().word
         rows = [
-            (
-                Latex().word(head) * bool(head),
-                rf"\displaystyle {body}",
-                Latex().word(note) * bool(note),
-            )
+            (word(head) * bool(head), rf"\displaystyle {body}", word(note) * bool(note))
             for head, body, note in self._cells(Notation(Latex()), _INDENT)
         ]
+        kind, columns, lines = "{array}", "{lll}", [" & ".join(row) for row in rows]
         if any(_INDENT in body for _, body, _ in rows):
-            kind, lines = "{aligned}", [rf"{row[0]} \quad & {row[1]} && {row[2]}" for row in rows]
-        else:
-            kind, lines = "{array}", [" & ".join(row) for row in rows]
-        columns = "{lll}" if kind == "{array}" else ""
+            kind, columns = "{aligned}", ""
+            lines = [rf"{row[0]} \quad & {row[1]} && {row[2]}" for row in rows]
         return rf"\begin{kind}{columns}" + "\n" + " \\\\\n".join(lines) + "\n" + rf"\end{kind}"
 
     @deep()
@@ -166,13 +162,12 @@ class Page:
         """Yield the headings (sense, subject to, where), each with its list of lines."""
         folded = self.folded
         yield self.formula.sense, [Line("", notation.lines(folded.objective))]
-        yield (
-            "subject to",
-            [
-                Line(label(run), self._for_all(notation, notation.lines(node), len(run)))
-                for node, run in folded.clauses
-            ],
-        )
+        rows = []
+        for node, run in folded.clauses:
+            named = [clause for clause in run if clause.labelled]
+            pieces = self._for_all(notation, notation.lines(node), len(run))
+            rows.append(Line(span(named), pieces))
+        yield "subject to", rows
         words = [Line("", [notation.style.word(meaning)]) for meaning in self.meanings]
         yield "where", [*symbol_lines(folded.symbols, notation, folded.letter), *words]
 
@@ -192,10 +187,9 @@ class Page:
         return [MEANINGS[name] for name in sorted(called & set(MEANINGS))]
 
 
-def label(run: Sequence[Clause]) -> str:
-    """Return the label of a constraint, or the first and last of a family."""
-    named = [clause.key for clause in run if clause.labelled]
-    return " .. ".join(dict.fromkeys((named[0], named[-1]))) if named else ""
+def span(run: Sequence[Clause]) -> str:
+    """Return the key of a constraint, or the first and last key of a family."""
+    return " .. ".join(dict.fromkeys((run[0].key, run[-1].key))) if run else ""
 
 
 def symbol_lines(

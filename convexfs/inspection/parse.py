@@ -23,7 +23,6 @@ from convexfs.inspection import tree
 from convexfs.inspection.atoms import READERS, call
 from convexfs.inspection.symbols import CONSTANT, POSITIONS, Declaration, SymbolTable
 from convexfs.inspection.tree import Node, deep, entrywise, norm, relation
-from convexfs.records import values_kept
 
 #: Longest list of positions in an index before it gets a name.
 LISTED_POSITIONS = 8
@@ -31,12 +30,11 @@ LISTED_POSITIONS = 8
 
 @dataclass(frozen=True)
 class Clause:
-    """A constraint: its label or position, its statement, and the expression of its residual."""
+    """A constraint: its label or position, and its statement."""
 
     key: str
     labelled: bool
     statement: Node
-    residual: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def read_problem(problem: cp.Problem, symbols: SymbolTable) -> Formula:
     sense = "maximize" if isinstance(problem.objective, cp.Maximize) else "minimize"
     objective = read(problem.objective.expr, symbols)
     clauses = tuple(
-        _clause(key, constraint, symbols)
+        Clause(key, bool(constraint.label), _statement(constraint, symbols))
         for key, constraint in zip(_keys(problem.constraints), problem.constraints, strict=True)
     )
     return Formula(sense, objective, clauses, symbols)
@@ -103,15 +101,8 @@ def _keys(rows: list[Any]) -> Iterator[str]:
         seen.add(key)
 
 
-def _clause(key: str, constraint: Any, symbols: SymbolTable) -> Clause:
+def _statement(constraint: Any, symbols: SymbolTable) -> Node:
     args = tuple(read(arg, symbols) for arg in constraint.args)
-    statement = _statement(constraint, args, symbols)
-    two_sided = isinstance(constraint, constraints.Inequality | constraints.Equality)
-    residual = (tree.difference(constraint.expr.shape, *args),) if two_sided else args
-    return Clause(key, bool(constraint.label), statement, residual)
-
-
-def _statement(constraint: Any, args: tuple[Node, ...], symbols: SymbolTable) -> Node:
     zero = tree.number(0.0)
     match constraint:
         case constraints.Inequality():
@@ -194,28 +185,13 @@ def _of_constraints(expression: Any, symbols: SymbolTable) -> Node:
         x, y = expression._parent.x, expression.args[0]
         name, rows = f"sup over {_names([x], symbols)}", expression._parent.constraints
         first = [read(cp.sum(cp.multiply(x, y)), symbols)]
-    stated = [_clause("", row, symbols).statement for row in rows]
+    stated = [_statement(row, symbols) for row in rows]
     leaves = tuple(symbols.leaf(leaf) for leaf in free)
-    return tree.make(
-        "call", (), *leaves, function=name, options={"parts": (*first, *stated)},
-        evaluate=_value_at(expression, free),
-    )  # fmt: skip
+    return tree.call(name, (), *leaves, parts=(*first, *stated))
 
 
 def _names(leaves: list[Any], symbols: SymbolTable) -> str:
     return ", ".join(symbols.leaf(leaf).name for leaf in leaves)
-
-
-def _value_at(expression: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], Any]:
-    """Return a function that evaluates `expression` at other leaf values and restores the old."""
-
-    def evaluate(values: Sequence[Any]) -> Any:
-        with values_kept(leaves):
-            for leaf, value in zip(leaves, values, strict=True):
-                leaf.save_value(np.asarray(value))
-            return expression.value
-
-    return evaluate
 
 
 #: Fewest adjacent, similar constraints or terms that are written as one.
@@ -290,7 +266,7 @@ class _Folder:
 
     def _likeness(self, node: Node, exact: bool = False) -> Hashable:
         """Return a key that nodes share which differ in constants only; in nothing if `exact`."""
-        own = {name: value for name, value in node.info.items() if name != "evaluate"}
+        own = dict(node.info)
         if not exact:
             if node.kind in _WITH_NUMBER or self._is_constant(node):
                 own = {}

@@ -16,7 +16,7 @@ from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
 from convexfs.certification.program.cone_program import ConeProgram
 from convexfs.errors import InputError
-from convexfs.inspection.document import Page
+from convexfs.inspection.document import Page, span
 from convexfs.inspection.layout import Notation
 from convexfs.inspection.parse import Formula, read, read_problem
 from convexfs.inspection.symbols import SymbolTable
@@ -222,7 +222,7 @@ class Inspection:
         lines = []
         for node, run in self.page.folded.clauses:
             bound = _TEXT.write(node) + self.page.folded.range_of(run)
-            lines.append(f"{_span(run)}: {_meaning(self._by_key[run[0].key], bound)}")
+            lines.append(f"{span(run)}: {_meaning(self._by_key[run[0].key], bound)}")
         return lines
 
     def _constraints(self) -> list[str]:
@@ -233,7 +233,7 @@ class Inspection:
             kind = f"{len(run)} of " * (len(run) > 1) + type(one).__name__.lower()
             rows = _counted(one.size, "row") + " each" * (len(run) > 1)
             curved = bent[key] if same else "of several curvatures"
-            lines.append(f"{_span(run)} ({kind}, {rows}, {curved})")
+            lines.append(f"{span(run)} ({kind}, {rows}, {curved})")
         return lines
 
     @deep()
@@ -302,11 +302,6 @@ def to_latex(
 
 def _rules(part: Any) -> dict[str, bool]:
     return {"DCP": part.is_dcp(), "DPP": False, "DQCP": part.is_dqcp(), "DGP": part.is_dgp()}
-
-
-def _span(run: Any) -> str:
-    """Return the key of a constraint, or the first and last key of a family."""
-    return " .. ".join(dict.fromkeys((run[0].key, run[-1].key)))
 
 
 def _meaning(constraint: Any, bound: str) -> str:

@@ -1,9 +1,9 @@
 """Names of variables, parameters and constants in a formula."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import cvxpy as cp
@@ -56,7 +56,9 @@ class SymbolTable:
         self._nodes: dict[str, Node] = {} if like is None else like._nodes
         self._arrays: dict[str, Any] = {} if like is None else like._arrays
         self._taken: set[str] = set(self._arrays)
-        self._name_leaves(problem)
+        for leaf in [*problem.variables(), *problem.parameters()]:
+            if not unnamed(leaf):
+                self._name_leaf(leaf)
         for name, value in (names or {}).items():
             if _is_array(value) and _digest(_as_numbers(value))[1] not in self._nodes:
                 self._remember(value, self.free(name))
@@ -100,11 +102,6 @@ class SymbolTable:
         self.declared[symbol.name] = Declaration(symbol.name, kind, symbol.shape, array)
         return node
 
-    def _name_leaves(self, problem: cp.Problem) -> None:
-        for leaf in [*problem.variables(), *problem.parameters()]:
-            if not unnamed(leaf):
-                self._name_leaf(leaf)
-
     def _name_leaf(self, leaf: Any) -> None:
         # cvxpy's default names count all leaves ever made, so they differ between runs.
         if unnamed(leaf):
@@ -115,9 +112,7 @@ class SymbolTable:
 
     def numbered(self, stem: str) -> str:
         """Return a new name: a stem with the first free number."""
-        name = next(name for k in count(1) if (name := f"{stem}_{k}") not in self._taken)
-        self._taken.add(name)
-        return name
+        return self._taking(f"{stem}_{k}" for k in count(1))
 
     def letter(self, letters: str) -> str:
         """Return the first of `letters` that is not a symbol yet, or else the first of all."""
@@ -131,10 +126,11 @@ class SymbolTable:
 
     def free(self, stem: str) -> str:
         """Return a new name: the stem, numbered if it is taken."""
-        name, k = stem, 1
-        while name in self._taken:
-            k += 1
-            name = f"{stem}_{k}"
+        return self._taking(chain([stem], (f"{stem}_{k}" for k in count(2))))
+
+    def _taking(self, names: Iterable[str]) -> str:
+        """Return the first of these names that is not a symbol yet, which it becomes."""
+        name = next(name for name in names if name not in self._taken)
         self._taken.add(name)
         return name
 

@@ -19,7 +19,7 @@ norm        body                        p (or nuc, spectral), axis, keepdims
 reshape     body                        order
 index       body                        key as numpy takes it
 stack       arrays                      axis
-call        arguments                   function, options, and evaluate, cvxpy's own
+call        arguments                   function, options
 family      body                        letter, count: a sum of what differs by an index
 relation    left, right                 sign: ``<= >= == >> in``, or holds (of the left)
 ==========  ==========================  ==================================================
@@ -99,7 +99,7 @@ def number(value: complex) -> Node:
 
 def call(function: str, shape: Shape, *args: Node, **options: Any) -> Node:
     """Return a node for a function by name."""
-    return make("call", shape, *args, function=function, options=options, evaluate=None)
+    return make("call", shape, *args, function=function, options=options)
 
 
 def relation(left: Node, sign: str, right: Node) -> Node:
@@ -194,11 +194,6 @@ def sum_of(shape: Shape, terms: list[tuple[int, Node]]) -> Node:
         return terms[0][1]
     signs, nodes = zip(*terms, strict=True)
     return make("sum", shape, *nodes, signs=signs)
-
-
-def difference(shape: Shape, left: Node, right: Node) -> Node:
-    """Return ``left - right``, as in cvxpy's constraints."""
-    return add(shape, (left, negate(right)))
 
 
 def times(*nodes: Node) -> Node:

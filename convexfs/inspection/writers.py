@@ -98,12 +98,9 @@ class Text:
 
     def signed(self, terms: Sequence[tuple[int, Piece]], first: bool = True) -> Piece:
         """Return terms with signs, without a leading plus."""
-        written = ""
-        for sign, term in terms:
-            if written or not first:
-                written += (" " if written else "") + ("- " if sign < 0 else "+ ") + term
-            else:
-                written = ("-" if sign < 0 else "") + term
+        written = " ".join(f"{'-' if sign < 0 else '+'} {term}" for sign, term in terms)
+        if first:  # A leading plus is left out, and the blank after a leading minus.
+            written = written[0].strip("+") + written[2:]
         return Piece(written, SUM)
 
     def row(self, parts: Sequence[Piece]) -> Piece:
@@ -312,10 +309,8 @@ class MathML(Latex):
         return one if body is None else Piece(f"<mrow>{one}</mrow>", PRODUCT)
 
     def signed(self, terms: Sequence[tuple[int, Piece]], first: bool = True) -> Piece:
-        written = ""
-        for sign, term in terms:
-            plus = "<mo>+</mo>" if written or not first else ""
-            written += ("<mo>−</mo>" if sign < 0 else plus) + term
+        written = "".join(f"<mo>{'−' if sign < 0 else '+'}</mo>{term}" for sign, term in terms)
+        written = written.removeprefix("<mo>+</mo>") if first else written
         return Piece(f"<mrow>{written}</mrow>", SUM)
 
     def infix(self, left: Piece, operator: str, right: Piece) -> Piece:

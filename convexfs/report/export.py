@@ -1,7 +1,7 @@
 """Write the figures and tables of a report to files, by matplotlib, CSV and LaTeX."""
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ import pandas as pd
 
 from convexfs.diagnosis.explanation import escape_latex
 from convexfs.errors import writing
-from convexfs.report.columns import Column
 from convexfs.report.figure import COLOURS, SHADES, Figure
 from convexfs.report.pictures import save
 from convexfs.report.table import Table
@@ -149,10 +148,9 @@ def write_tables(tables: Mapping[str, Table], folder: str | Path) -> list[Path]:
             table.frame.to_csv(folder / f"{name}.csv", index=False)
             written.append(folder / f"{name}.csv")
             if len(table.frame) <= MOST_LATEX_ROWS:
-                (folder / f"{name}.tex").write_text(
-                    latex(table), encoding="utf-8", errors="backslashreplace"
-                )
-                written.append(folder / f"{name}.tex")
+                path = folder / f"{name}.tex"
+                path.write_text(latex(table), encoding="utf-8", errors="backslashreplace")
+                written.append(path)
     return written
 
 
@@ -167,12 +165,9 @@ def latex(table: Table) -> str:
     lines += [f"% {own.heading}: {own.meaning}" for own in shown if own.meaning]
     lines += [rf"\begin{{tabular}}{{{places}}}", r"\toprule"]
     lines += [_line(column.heading for column in shown), r"\midrule"]
-    lines += [_line(_cells(shown, row)) for row in table.frame.to_dict("records")]
+    for row in table.frame.to_dict("records"):
+        lines.append(_line(column.printed(row[column.name]) for column in shown))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _cells(shown: list[Column], row: Mapping[Hashable, object]) -> list[str]:
-    return [column.printed(row[column.name]) for column in shown]
 
 
 def _line(cells: Iterable[str]) -> str:

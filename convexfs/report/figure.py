@@ -80,11 +80,8 @@ class Figure:
         drawn = [self.panel, self.series, self.y, self.x, self.value, self.hover, self.mark]
         drawn += [self.low, self.high, self.group]
         frame = self.frame[list(dict.fromkeys(name for name in drawn if name))]
-        for name in ("other", "solver"):
-            if name in frame:
-                frame = frame.sort_values(
-                    name, key=lambda own: own.map(solvers.index), kind="stable"
-                )
+        for name in [name for name in ("other", "solver") if name in frame]:
+            frame = frame.sort_values(name, key=lambda own: own.map(solvers.index), kind="stable")
         return frame
 
     def as_json(self, solvers: list[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 import zlib
 from base64 import b64encode, b85encode
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +16,7 @@ from string import Template
 
 import pandas as pd
 
+import convexfs
 from convexfs.errors import InputError, writing
 from convexfs.report.figure import COLOURS, SHADES, Figure
 from convexfs.report.sections import Section, escape
@@ -52,10 +54,12 @@ def drawn_table(figure: Figure, solvers: list[str]) -> pd.DataFrame:
     return frame.assign(**{str(name): values for name, values in short.items()})
 
 
-def page_html(
-    title: str, sections: list[Section], solvers: list[str], version: str, written: str
-) -> str:
-    """Return the HTML of a page with its styles, scripts and numbers inside."""
+def page_html(title: str, given: Iterable[Section | None], solvers: list[str]) -> str:
+    """Return the HTML of a page of the sections that are not None, with date and version.
+
+    Its styles, scripts and numbers are inside.
+    """
+    sections = [section for section in given if section is not None]
     here = files("convexfs.report") / "assets"
     style = (here / "style.css").read_text(encoding="utf-8")
     scripts = "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS)
@@ -63,8 +67,8 @@ def page_html(
     links = (f'<li><a href="#{escape(s.name)}">{escape(s.title)}</a></li>' for s in sections)
     return Template((here / "template.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
-        version=escape(version),
-        written=escape(written),
+        version=escape(convexfs.__version__),
+        written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         policy=_policy(script, style),
         style=style,
         nav="\n".join(links),
@@ -129,3 +133,11 @@ def write_page(page: str, out: str | Path) -> None:
     check_page(out)
     with writing(out):
         Path(out).write_text(page, encoding="utf-8", errors="backslashreplace")
+
+
+def shown_page(title: str, sections: Iterable[Section | None], out: str | Path | None) -> str:
+    """Return the HTML of a page, and write it to `out` if given."""
+    page = page_html(title, sections, [])
+    if out is not None:
+        write_page(page, out)
+    return page

@@ -37,10 +37,8 @@ class Table:
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as a dict for JSON: columns with names, kinds and encoded values."""
-        known, shown = (
-            {own.name: own for own in self.columns},
-            {own.name: own for own in self.shown},
-        )
+        known = {own.name: own for own in self.columns}
+        shown = {own.name: own for own in self.shown}
         made = []
         for name in [*shown, *(name for name in self.frame if name not in shown)]:
             column = shown.get(name) or known.get(name) or guess_column(self.frame[name])

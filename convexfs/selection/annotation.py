@@ -10,9 +10,9 @@ import convexfs
 from convexfs.data.counts import LOG1P
 from convexfs.data.readers.anndata_plink import has_entry, write_h5ad
 from convexfs.errors import InputError
-from convexfs.selection.class_markers import ClassMarkers, order
+from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.effect_sizes import class_means
-from convexfs.selection.result import Selection
+from convexfs.selection.result import Selection, order
 
 #: Keys of ``uns`` where scanpy stores the markers of groups and the flag of log-transformed data.
 KEY, LOGGED = "rank_genes_groups", "log1p"

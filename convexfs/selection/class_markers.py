@@ -18,7 +18,7 @@ from convexfs.inference.shadow_statistics import ShadowResult
 from convexfs.methods import estimator_homes
 from convexfs.records import Certificate
 from convexfs.selection.fit_by_name import fit_and_select, prepare_fit
-from convexfs.selection.result import SCALED, Selection
+from convexfs.selection.result import SCALED, Selection, order
 from convexfs.selection.rules import SelectionRule
 
 #: Selection rules that are available for markers.
@@ -125,36 +125,22 @@ class ClassMarkers:
 
     def told(self) -> dict[str, str]:
         """Return a summary by topic: test, error rate, scaling and certificates, one line each."""
-        return dict(self._lines())
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        tests, first = self.tests, next(iter(self.parts.values()))
-        if not tests:
-            yield "shadow columns", "single features not tested"
-        else:
-            test = next(iter(tests.values()))
-            compared = "each class against the rest" if self.families > 1 else "one class against"
-            compared += "" if self.families > 1 else " the other"
-            yield "shadow columns", f"{compared}, {test.n_permutations} permutations"
-            yield from test.sampling_line().items()
-            yield "error rate", error_rate(test.control, test.level, self.families)
-        yield "scaling", SCALED[first.scale]
-        proven = [part.certificate for part in self.parts.values() if part.certificate is not None]
-        good = sum(bool(own.ok) for own in proven)
-        yield (
-            "certificate",
-            f"proven for {good} of {len(self.parts)} classes" if proven else "no certificate",
-        )
+        parts, lines = list(self.parts.values()), {"shadow columns": "single features not tested"}
+        how = "each class against the rest" if self.families > 1 else "one class against the other"
+        if test := next(iter(self.tests.values()), None):
+            lines = {"shadow columns": f"{how}, {test.n_permutations} permutations"}
+            lines |= test.sampling_line()
+            lines["error rate"] = error_rate(test.control, test.level, self.families)
+        lines["scaling"] = SCALED[parts[0].scale]
+        verdicts = [part.certificate.ok for part in parts if part.certificate is not None]
+        proven = f"proven for {sum(map(bool, verdicts))} of {len(parts)} classes"
+        return lines | {"certificate": proven if verdicts else "no certificate"}
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a self-contained HTML page about the markers, and write it to `path` if given."""
-        from convexfs.report.page import write_page
         from convexfs.selection.marker_page import markers_html
 
-        page = markers_html(self)
-        if path is not None:
-            write_page(page, path)
-        return page
+        return markers_html(self, path)
 
     def annotate(self, adata: Any, key: str = "rank_genes_groups") -> None:
         """Write the markers into an AnnData object, in scanpy's form.
@@ -176,14 +162,8 @@ class ClassMarkers:
             for name, own in self.markers().items()
         )
         heads = "".join(f"<th>{name}</th>" for name in ("class", "markers", "heaviest first"))
-        told = "".join(f"<p>{escape(f'{name}: {text}')}</p>" for name, text in self._lines())
+        told = "".join(f"<p>{escape(f'{name}: {text}')}</p>" for name, text in self.told().items())
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{told}"
-
-
-def order(part: Selection) -> list[int]:
-    """Return the indices of the selected features, by decreasing weight."""
-    by_weight = np.argsort(-part.weights, kind="stable")
-    return by_weight[np.asarray(part.support)[by_weight]].tolist()
 
 
 def error_rate(control: str, level: float, families: int) -> str:

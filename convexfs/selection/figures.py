@@ -9,7 +9,7 @@ import pandas as pd
 from convexfs.data.dataset import Dataset
 from convexfs.report.figure import Figure, spread
 from convexfs.report.pictures import block_order
-from convexfs.selection.result import Selection
+from convexfs.selection.result import Selection, heaviest, order
 
 #: Most features in bar charts, strip plots, heat maps and scatter plots.
 MOST_BARS, MOST_STRIPS, MOST_ROWS, MOST_POINTS = 30, 12, 60, 1000
@@ -33,14 +33,14 @@ def weight_figure(selection: Selection) -> Figure | None:
     """Return a bar chart of the 30 highest nonzero weights; None if no weight is finite."""
     if not np.isfinite(selection.weights).any():
         return None
-    order, weighed = _heaviest(selection), np.count_nonzero(selection.weights)
-    heaviest = (order[selection.weights[order] != 0] if weighed else order[:1])[:MOST_BARS]
-    frame = pd.DataFrame({"feature": shown_names(selection.data, heaviest)})
-    frame["weight"] = selection.weights[heaviest]
-    frame["selected"] = True if selection.support is None else selection.support[heaviest]
+    ranked, weighed = heaviest(selection), np.count_nonzero(selection.weights)
+    bars = (ranked[selection.weights[ranked] != 0] if weighed else ranked[:1])[:MOST_BARS]
+    frame = pd.DataFrame({"feature": shown_names(selection.data, bars)})
+    frame["weight"] = selection.weights[bars]
+    frame["selected"] = True if selection.support is None else selection.support[bars]
     total = len(selection.weights)
     note = f"{weighed:,} of {total:,} features have a weight. " if weighed < total else ""
-    note += f"The {len(heaviest)} heaviest are drawn. " if weighed > MOST_BARS else ""
+    note += f"The {len(bars)} heaviest are drawn. " if weighed > MOST_BARS else ""
     return Figure(
         "weights", "Weights", "ranked", frame, "weight", "feature", selection.weights_are, "",
         mark="selected", mark_label="" if selection.support is None else "selected",
@@ -79,7 +79,7 @@ def strip_figure(selection: Selection) -> Figure:
     data, chosen = selection.data, _first(selection)[:MOST_STRIPS]
     rows = spread(np.argsort(data.y, kind="stable"), MOST_DOTS)
     names, samples = shown_names(selection.data, chosen), _samples(data, rows)
-    values = _values(selection, chosen)[rows]
+    values = data.select(chosen).dense().X[rows]
     named = [j for j, feature in enumerate(chosen.tolist()) if feature in data.categories]
     # Jitter categories, so that samples of the same category do not overlap.
     shaken = np.random.default_rng(0).uniform(-0.25, 0.25, (len(rows), len(named)))
@@ -144,10 +144,8 @@ def heat_figure(selection: Selection) -> Figure | None:
     numbers = chosen[~np.isin(chosen, list(data.categories))]
     if not len(numbers):
         return None
-    left_out, whose = len(numbers) < len(chosen), _whose(selection, len(numbers))
-    return heat_map(
-        selection.data, numbers, f"{whose}{' Categories are left out.' * left_out}"
-    )  # fmt: skip
+    left_out = " Categories are left out." * (len(numbers) < len(chosen))
+    return heat_map(data, numbers, _whose(selection, len(numbers)) + left_out)
 
 
 def heat_map(data: Dataset, features: np.ndarray, note: str) -> Figure:
@@ -273,14 +271,11 @@ def apart(names: Sequence[str]) -> list[str]:
     return list(taken)
 
 
-def _heaviest(selection: Selection) -> np.ndarray:
-    return np.argsort(-selection.weights, kind="stable")
-
-
 def _first(selection: Selection) -> np.ndarray:
     """Return the indices of the selected features, or of all if none is, by decreasing weight."""
-    order, support = _heaviest(selection), selection.support
-    return order if support is None or not support.any() else order[support[order]]
+    if selection.support is None or not selection.support.any():
+        return heaviest(selection)
+    return np.array(order(selection))
 
 
 def _whose(selection: Selection, count: int) -> str:
@@ -293,11 +288,6 @@ def _whose(selection: Selection, count: int) -> str:
     if count < total:
         return f"{count} of {total} selected, the heaviest first."
     return f"All {total} selected."
-
-
-def _values(selection: Selection, features: np.ndarray) -> np.ndarray:
-    """Return the values of some features as a dense array."""
-    return selection.data.select(features).dense().X
 
 
 def _samples(data: Dataset, rows: np.ndarray) -> list[str]:

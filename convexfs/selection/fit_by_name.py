@@ -50,15 +50,19 @@ def prepare_fit(method: str, settings: Mapping[str, Any], rule: SelectionRule) -
     if method == KNOCKOFFS:
         if settings:
             raise InputError("--set and --solver are of a method: name it by --method")
-        return _knockoffs(method, None)
+        return partial(_by_knockoffs, method, None)
     home = method_home(method)
     if home.target == NUMBERS and rule.rule == "knockoffs":
         raise InputError(f"--knockoffs is of classes, and {method} learns from numbers")
     model = home.estimator(method)()
+    fit = _by_knockoffs if rule.rule == "knockoffs" else _by_weights
     if home.component_number is not None:
-        return _projection(method, model, home.component_number, settings, rule)
+        if rule.rule not in ("", "top"):
+            raise InputError(f"{method} is a projection and selects no features: no --{rule.rule}")
+        fit = partial(_by_projection, home.component_number)
+        settings = {**settings, **({} if rule.top is None else {"n_components": rule.top})}
     model.set_params(**_checked(method, model.get_params(), settings, rule.seed))
-    return _knockoffs(method, model) if rule.rule == "knockoffs" else _method(method, model)
+    return partial(fit, method, model)
 
 
 def fit_and_select(
@@ -75,8 +79,9 @@ def fit_and_select(
 def reading_for(method: str, rule: SelectionRule, target_kind: str | None = None) -> dict[str, Any]:
     """Return keywords of :func:`convexfs.load` that suit a method and rule, such as ``sparse``."""
     needs = table_needs(method, target_kind)
-    needs["mixed"] = needs["mixed"] and rule.takes_missing
-    return needs | {"sparse": takes_sparse(method, rule)}
+    # Knockoffs take neither missing values nor categories.
+    mixed = needs["mixed"] and rule.rule != "knockoffs"
+    return needs | {"mixed": mixed, "sparse": takes_sparse(method, rule)}
 
 
 def takes_sparse(method: str, rule: SelectionRule) -> bool:
@@ -86,33 +91,22 @@ def takes_sparse(method: str, rule: SelectionRule) -> bool:
     return takes and rule.rule != "knockoffs"
 
 
-def _method(name: str, model: Any) -> Fit:
-    def fit(data: Dataset, rule: SelectionRule) -> Selection:
-        _check_top(rule.top, data)
-        began = time.process_time()
-        _fit_model(model, data)
-        fit_seconds = time.process_time() - began
-        untested = model.get_support() if model._sparse else None
-        judgement = rule(model, model.weights_, data, untested)
-        if getattr(model, "lam", None) == "null" and model.lam_ is not None:
-            told = f"lam = {model.lam_:.3g}: permuted labels let one feature enter on average"
-            judgement = replace(judgement, lines={**judgement.lines, "penalty": told})
-        if judgement.lines.get("permuted labels") == NOT_TESTED:
-            # Version 0.1 stored a number under this key; the next release removes it.
-            judgement = replace(judgement, record={**judgement.record, "objective_pvalue": None})
-        return Selection(
-            name,
-            **_of_features(model.weights_, judgement, data),
-            weights_are="weight",
-            parameters=model.get_params(),
-            solution=model.solution_,
-            certificate=model.certificate_,
-            model=model,
-            held_out=partial(rule.curve, model, data),
-            fit_seconds=fit_seconds,
-        )
-
-    return fit
+def _by_weights(name: str, model: Any, data: Dataset, rule: SelectionRule) -> Selection:
+    _check_top(rule.top, data)
+    began = time.process_time()
+    _fit_model(model, data)
+    fit_seconds = time.process_time() - began
+    untested = model.get_support() if model._sparse else None
+    judgement = rule(model, model.weights_, data, untested)
+    if getattr(model, "lam", None) == "null" and model.lam_ is not None:
+        told = f"lam = {model.lam_:.3g}: permuted labels let one feature enter on average"
+        judgement = replace(judgement, lines={**judgement.lines, "penalty": told})
+    if judgement.lines.get("permuted labels") == NOT_TESTED:
+        # Version 0.1 stored a number under this key; the next release removes it.
+        judgement = replace(judgement, record={**judgement.record, "objective_pvalue": None})
+    curve = partial(rule.curve, model, data)
+    more: dict[str, Any] = {"held_out": curve, "fit_seconds": fit_seconds}
+    return _weighed(name, model, model.weights_, "weight", judgement, data, **more)
 
 
 def _fit_model(model: Any, data: Dataset) -> None:
@@ -125,58 +119,34 @@ def _fit_model(model: Any, data: Dataset) -> None:
         warn_constant_columns(constant_columns(data.X), data.full_names)
 
 
-def _knockoffs(name: str, model: Any) -> Fit:
-    """Return a fit function that selects by knockoffs with `model`, or the default if None."""
+def _by_knockoffs(name: str, model: Any, data: Dataset, rule: SelectionRule) -> Selection:
+    """Select by knockoffs with `model`, or with the default method if None."""
+    from convexfs.inference import KnockoffSelector
 
-    def fit(data: Dataset, rule: SelectionRule) -> Selection:
-        from convexfs.inference import KnockoffSelector
-
-        made = KnockoffSelector(model, fdr=rule.bound, random_state=rule.seed)
-        made.fit(feature_frame(data), data.labels)
-        lines = summary_lines(made)
-        del lines[ITS_CERTIFICATE]  # This line repeats the certificate of the selection.
-        judgement = SelectionDecision(
-            np.asarray(made.get_support()),
-            lines,
-            {"rule": "knockoffs", "fdr": rule.bound, "threshold": float(made.threshold_)},
-            picture=made.plot,
-        )
-        return Selection(
-            name,
-            **_of_features(made.W_, judgement, data),
-            weights_are="weight minus its knockoff's",
-            parameters=made.get_params(),
-            solution=made.solution_,
-            certificate=made.certificate_,
-            model=made,
-        )
-
-    return fit
+    made = KnockoffSelector(model, fdr=rule.bound, random_state=rule.seed)
+    made.fit(feature_frame(data), data.labels)
+    lines = summary_lines(made)
+    del lines[ITS_CERTIFICATE]  # This line repeats the certificate of the selection.
+    judgement = SelectionDecision(
+        np.asarray(made.get_support()),
+        lines,
+        {"rule": "knockoffs", "fdr": rule.bound, "threshold": float(made.threshold_)},
+        picture=made.plot,
+    )
+    return _weighed(name, made, made.W_, "weight minus its knockoff's", judgement, data)
 
 
-def _projection(
-    name: str,
-    model: Any,
-    component_number: tuple[str, str],
-    settings: Mapping[str, Any],
-    rule: SelectionRule,
-) -> Fit:
-    if rule.rule not in ("", "top"):
-        raise InputError(f"{name} is a projection and selects no features: no --{rule.rule}")
-    wanted = {} if rule.top is None else {"n_components": rule.top}
-    model.set_params(**_checked(name, model.get_params(), {**settings, **wanted}, rule.seed))
-
-    def fit(data: Dataset, rule: SelectionRule) -> Selection:
-        _check_top(rule.top, data)
-        try:
-            model.fit(data.X, data.y)
-        except ConvexfsError:
-            raise
-        except ValueError as error:  # scikit-learn rejected a setting of its own estimator.
-            raise InputError(f"{name}: {error}") from error
-        return _projected(name, model, *component_number, data)
-
-    return fit
+def _by_projection(
+    component_number: tuple[str, str], name: str, model: Any, data: Dataset, rule: SelectionRule
+) -> Selection:
+    _check_top(rule.top, data)
+    try:
+        model.fit(data.X, data.y)
+    except ConvexfsError:
+        raise
+    except ValueError as error:  # scikit-learn rejected a setting of its own estimator.
+        raise InputError(f"{name}: {error}") from error
+    return _projected(name, model, *component_number, data)
 
 
 def _projected(name: str, model: Any, attribute: str, meaning: str, data: Dataset) -> Selection:
@@ -222,18 +192,24 @@ def _projected(name: str, model: Any, attribute: str, meaning: str, data: Datase
     )
 
 
-def _of_features(
-    weights: np.ndarray, judgement: SelectionDecision, data: Dataset
-) -> dict[str, Any]:
+def _weighed(
+    name: str,
+    model: Any,
+    weights: np.ndarray,
+    weights_are: str,
+    judgement: SelectionDecision,
+    data: Dataset,
+    **more: Any,
+) -> Selection:
+    """Return the Selection by a rule of features with these weights."""
     support = judgement.support
-    return {
-        "data": data,
-        "weights": weights,
-        "support": support,
-        "judgement": judgement,
-        "reduced": lambda data: data.select(support),
-        "picture": judgement.picture or (lambda: weight_bars(weights, data.full_names, support)),
-    }
+    return Selection(
+        name, data, weights, weights_are, model.get_params(),
+        reduced=lambda data: data.select(support),
+        picture=judgement.picture or (lambda: weight_bars(weights, data.full_names, support)),
+        support=support, judgement=judgement, model=model,
+        solution=model.solution_, certificate=model.certificate_, **more,
+    )  # fmt: skip
 
 
 def _checked(

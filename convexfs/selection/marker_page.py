@@ -1,6 +1,7 @@
 """Build a self-contained HTML page about the markers of every class."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,23 @@ import pandas as pd
 from convexfs.batch.run import describe_environment
 from convexfs.report.columns import Column
 from convexfs.report.figure import Figure
+from convexfs.report.page import shown_page
 from convexfs.report.sections import Section, drawn, environment, facts, table_place, tiles
 from convexfs.report.table import Table
 from convexfs.selection import figures, page
-from convexfs.selection.class_markers import ClassMarkers, order
+from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.methods_text import markers_in_words
+from convexfs.selection.result import order
 
 #: Heaviest features of each class that the table lists, markers or not, and most features in the
 #: scatter plots of all classes.
 BESIDE, MOST_POINTS = 50, 4000
 
 
-def markers_html(found: ClassMarkers) -> str:
+def markers_html(found: ClassMarkers, out: str | Path | None) -> str:
     """Return the HTML page about the markers of every class."""
     title = f"Markers of {len(found.parts)} classes of {page.data_name(found)}, by {found.method}"
-    return page.dated_page(title, _sections(found))
+    return shown_page(title, _sections(found), out)
 
 
 def _sections(found: ClassMarkers) -> Iterator[Section | None]:

@@ -1,21 +1,19 @@
 """Build a self-contained HTML page about a selection."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import convexfs
 from convexfs.batch.run import describe_environment
 from convexfs.data.counts import LOG1P
 from convexfs.data.dataset import Dataset
 from convexfs.errors import and_more
 from convexfs.report.columns import Column, On
-from convexfs.report.page import page_html
+from convexfs.report.page import shown_page
 from convexfs.report.sanitiser import without_folders
 from convexfs.report.sections import Section, drawn, environment, escape, facts, table_place, tiles
 from convexfs.report.table import Table
@@ -23,7 +21,7 @@ from convexfs.selection import figures
 from convexfs.selection.class_markers import ClassMarkers
 from convexfs.selection.methods_text import in_words
 from convexfs.selection.references import references
-from convexfs.selection.result import Selection
+from convexfs.selection.result import Selection, heaviest, order
 
 #: Most predicted classes with a column in the confusion matrix; all true classes have a row.
 MOST_CLASSES = 20
@@ -49,18 +47,11 @@ NOTHING = "Nothing is selected."
 OF_DATA = "convexfs.select(data,"
 
 
-def selection_html(selection: Selection) -> str:
+def selection_html(selection: Selection, out: str | Path | None) -> str:
     """Return the HTML page about a selection, with held-out errors if they are quick to compute."""
     selection = selection.with_curve()
     title = f"{_count(selection)} of {data_name(selection)}, by {selection.method}"
-    return dated_page(title, _sections(selection))
-
-
-def dated_page(title: str, sections: Iterable[Section | None]) -> str:
-    """Return a page of the sections that are not None, with date and version."""
-    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    found = [section for section in sections if section is not None]
-    return page_html(title, found, [], convexfs.__version__, now)
+    return shown_page(title, _sections(selection), out)
 
 
 def _sections(selection: Selection) -> Iterator[Section | None]:
@@ -151,19 +142,20 @@ def _verdict(selection: Selection) -> str:
         test = None if selection.judgement is None else selection.judgement.test
         why = "" if test is None else f" The test says why: {test.why_empty()}."
         return sentence(f"{NOTHING}{why} What is drawn below may be chance.", none=True)
-    order = np.argsort(-selection.weights, kind="stable")
-    names = [selection.data.full_names[j] for j in order[support[order]][:NAMED].tolist()]
-    # Isolate names, because a name may change the text direction of what follows.
-    apart = [f"<bdi>{escape(figures.short(name))}</bdi>" for name in names]
-    listed = and_more(apart, int(support.sum()))
+    listed = _listed(selection.data, order(selection))
     found = f'<p class="verdict">Selected, the heaviest first: {listed}.</p>'
     curve = None if selection.judgement is None else selection.judgement.curve
     if curve is None or not 0 < curve.chosen < support.sum():
         return found
-    few = [f"<bdi>{escape(figures.short(selection.data.full_names[j]))}</bdi>"
-           for j in order[: curve.chosen][:NAMED].tolist()]  # fmt: skip
-    shown = and_more(few, curve.chosen)
+    shown = _listed(selection.data, heaviest(selection)[: curve.chosen].tolist())
     return f"{found}<p>Smallest list that predicts as well: {shown} (<code>--curve</code>).</p>"
+
+
+def _listed(data: Dataset, features: Sequence[int]) -> str:
+    """Return the names of the first 12 features as HTML, and how many more there are."""
+    # Isolate names, because a name may change the text direction of what follows.
+    names = [f"<bdi>{escape(figures.short(data.full_names[j]))}</bdi>" for j in features[:NAMED]]
+    return and_more(names, len(features))
 
 
 def sentence(text: str, *, none: bool = False) -> str:
@@ -258,11 +250,10 @@ def _confusion(selection: Selection) -> Section | None:
     if curve is None or counts is None:
         return None
     names = list(selection.data.class_names)
-    sizes = counts.sum(axis=1)
+    sizes, right = counts.sum(axis=1), counts.diagonal()
     frame = pd.DataFrame({"class": names, "samples": sizes})
-    frame["error"] = 1.0 - counts.diagonal() / np.maximum(sizes, 1)
-    bounds = [_interval(int(n - right), int(n)) for n, right in zip(sizes, counts.diagonal(),
-                                                                   strict=True)]  # fmt: skip
+    frame["error"] = 1.0 - right / np.maximum(sizes, 1)
+    bounds = map(_interval, (sizes - right).tolist(), sizes.tolist())
     frame["interval"] = [f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in bounds]
     columns = [Column("class", "text"), Column("samples", "count"), Column("error", "share"),
                Column("interval", "text", "of the error (Wilson)", "95 % interval")]  # fmt: skip

@@ -99,9 +99,7 @@ class Selection:
         if support is None:
             found = f"{0 if self.explained is None else len(self.explained)} components"
         else:
-            order = np.argsort(-self.weights, kind="stable")
-            chosen = [data.full_names[j] for j in order[support[order]][:SHOWN].tolist()]
-            names = and_more(chosen, int(support.sum()))
+            names = and_more([data.full_names[j] for j in order(self)[:SHOWN]], int(support.sum()))
             found = f"{support.sum()} of {data.n_features} features selected"
             found += f": {names}" if names else ""
         proof = "none" if self.certificate is None else str(self.certificate)
@@ -127,12 +125,12 @@ class Selection:
             it.
         """
         frame = ranking_frame(self.data.feature_names, self.weights, self.support)
-        order = np.argsort(-self.weights, kind="stable")
+        ranked = heaviest(self)
         for at, (name, values) in enumerate(self.data.feature_metadata.items(), start=1):
             own = name if name not in frame else f"{name}_of_feature"
-            frame.insert(at, own, [values[j] for j in order])
+            frame.insert(at, own, [values[j] for j in ranked])
         for name, values in self.evidence().items():
-            frame[name] = values[order]
+            frame[name] = values[ranked]
         return frame
 
     def evidence(self) -> dict[str, np.ndarray]:
@@ -156,11 +154,8 @@ class Selection:
             lines |= self.judgement.lines
             why = self.why_no_curve() or "--curve or --report does it"
             lines.setdefault("held-out error", f"not computed: {why}")
-        lines["scaling"] = SCALED[self.scale]
-        covers = "no certificate"
-        return lines | {
-            "certificate": covers if self.certificate is None else self.certificate.covers
-        }
+        proof = "no certificate" if self.certificate is None else self.certificate.covers
+        return lines | {"scaling": SCALED[self.scale], "certificate": proof}
 
     def curve(self) -> "SelectionCurve | None":
         """Return held-out errors over the number of features; None if not available or slow."""
@@ -198,13 +193,9 @@ class Selection:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a self-contained HTML page about the features, and write it to `path` if given."""
-        from convexfs.report.page import write_page
         from convexfs.selection.page import selection_html
 
-        page = selection_html(self)
-        if path is not None:
-            write_page(page, path)
-        return page
+        return selection_html(self, path)
 
     def annotate(self, adata: Any) -> None:
         """Write weights, tests and effect sizes into ``var`` and ``uns`` of an AnnData object."""
@@ -217,3 +208,14 @@ class Selection:
 
         frame = ranking_frame(self.data.full_names, self.weights, self.support)
         return fit_html(frame, self.certificate)
+
+
+def heaviest(selection: Selection) -> np.ndarray:
+    """Return the indices of all features, by decreasing weight."""
+    return np.argsort(-selection.weights, kind="stable")
+
+
+def order(selection: Selection) -> list[int]:
+    """Return the indices of the selected features, by decreasing weight."""
+    by_weight = heaviest(selection)
+    return by_weight[np.asarray(selection.support)[by_weight]].tolist()

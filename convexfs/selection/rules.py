@@ -125,11 +125,6 @@ class SelectionRule:
             check_shadow_rule(self.rule or "fdr", self.bound, self.gate, number)
 
     @property
-    def takes_missing(self) -> bool:
-        """Return whether the rule accepts missing values and categories, if the method does."""
-        return self.rule != "knockoffs"
-
-    @property
     def bound(self) -> float:
         return LEVELS[self.rule or "fdr"] if self.level is None else self.level
 
@@ -323,16 +318,12 @@ def _test_record(result: "ShadowResult", data: Dataset) -> dict[str, Any]:
 
 def _curve_record(curve: Any) -> dict[str, Any]:
     return {
-        "sizes": curve.sizes.tolist(),
-        "errors": curve.errors.tolist(),
-        "se": curve.se.tolist(),
+        **{name: getattr(curve, name).tolist() for name in ("sizes", "errors", "se")},
         "chosen": curve.chosen,
         "honest_error": curve.held_out_error,
         "interval": list(curve.interval),
         "confusion": None if curve.confusion is None else curve.confusion.tolist(),
-        "chance": curve.chance,
-        "measure": curve.measure,
-        "pvalue": curve.pvalue,
+        **{name: getattr(curve, name) for name in ("chance", "measure", "pvalue")},
     }
 
 

@@ -118,9 +118,8 @@ def select(
     home = estimator_homes().get(method)
     kind = CLASSES if home is None or per_class else home.target
     require_kind(samples.name, samples.numeric, kind)
-    asked = {"rule": rule, "level": level, "top": top, "scale": scale}
-    asked |= {"permutations": permutations, "gate": None if gate == 1 else gate, "seed": seed}
-    asked |= {"per_class": per_class or None}
+    asked = {"rule": rule, "level": level, "top": top, "scale": scale, "permutations": permutations}
+    asked |= {"gate": None if gate == 1 else gate, "seed": seed, "per_class": per_class}
     given = {key: value for key, value in asked.items() if value not in ("", None, 0)}
     given |= {"settings": dict(settings)} if settings else {}
     words = [called, repr(method), *(f"{key}={v!r}" for key, v in {**reading, **given}.items())]

@@ -24,8 +24,8 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import asdict, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -146,13 +146,10 @@ def _record(problems: Iterable[ProblemFile], plan: Plan, reading: dict[str, Any]
     files = [
         {"path": str(own.path), "sha256": own.sha256, "data": list(own.data)} for own in problems
     ]
-    plain = {"plan": asdict(plan), "reading": reading, "command": command_line()}
-    return {"files": files, **plain}
+    return {"files": files, "plan": asdict(plan), "reading": reading, "command": command_line()}
 
 
-def measure(
-    task: Task, pythons: Mapping[str, Path] | None = None, variants: Mapping[str, str] | None = None
-) -> Result:
+def measure(task: Task, pythons: Mapping[str, Path], variants: Mapping[str, str]) -> Result:
     """Return the Result of one task, certified, with memory and DIMACS errors; or skipped.
 
     `pythons` are the interpreters of environments, `variants` the solvers that are left out where
@@ -170,7 +167,11 @@ def measure(
         if problem.is_own and task.solver != NATIVE:
             needs, sense = _needs(replace(task, key="", solver="", repeat=0, **_SAME_PROBLEM))
             known = {"needs": str(needs), "sense": sense}
-            _check_takes(task.solver, needs, variants or {})
+            check_takes(backend(task.solver), needs)
+            if (twin := variants.get(task.solver)) and not needs.integer:
+                raise SolverUnsuitable(
+                    f"without integers {task.solver} is {twin}, which takes part"
+                )
     except SolverUnsuitable as reason:
         return skipped_result(reason, **known)
     _warm_up(task.solver)
@@ -178,14 +179,13 @@ def measure(
     alarm = task.time_limit if task.interface in (CVXPY, DIRECT) else None
     try:
         with (
-            observed_calls(alarm) as peak,
+            observed_calls(alarm) as more,
             measured_errors() as measured,
-            _interface(task, pythons or {}),
+            _interface(task, pythons),
         ):
             result = _from_neighbour(task) if task.warm_from else do(task)
     finally:
         VERIFIER.reset(token)
-    more: dict[str, Any] = {"peak_bytes": peak.bytes}
     if measured.errors is not None and not task.fit:
         more["dimacs"] = json.dumps(dict(zip("123456", measured.errors, strict=True)))
     if task.interface not in (CVXPY, DIRECT):
@@ -204,23 +204,13 @@ def _needs(task: Task) -> tuple[Needs, str]:
     return needs_of(built), built.objective.NAME[:3]
 
 
-def _check_takes(solver: str, needs: Needs, variants: Mapping[str, str]) -> None:
-    """Raise SolverUnsuitable if a solver cannot take a problem, or its twin takes it instead."""
-    check_takes(backend(solver), needs)
-    if solver in variants and not needs.integer:
-        raise SolverUnsuitable(f"without integers {solver} is {variants[solver]}, which takes part")
-
-
-@contextmanager
-def _interface(task: Task, pythons: Mapping[str, Path]) -> Iterator[None]:
-    """Call solvers in this block by the task's interface: cvxpy, direct or an environment."""
+def _interface(task: Task, pythons: Mapping[str, Path]) -> AbstractContextManager[None]:
+    """Return a context that calls solvers by the task's interface: cvxpy, direct, environment."""
     if task.interface == CVXPY:
-        yield
-        return
-    if task.interface != DIRECT and task.interface not in pythons:
+        return nullcontext()
+    if task.interface not in (DIRECT, *pythons):
         raise InputError(f"the environment {task.interface} is not given")
-    with called_directly(pythons.get(task.interface)):
-        yield
+    return called_directly(pythons.get(task.interface))
 
 
 def certify_to_target(problem: Any, solution: Solution, limit: float | None = None) -> Certificate:
@@ -273,22 +263,16 @@ def _warm_up(solver: str) -> None:
         solve_tiny_program(solver)
 
 
-@dataclass
-class Peak:
-    """Peak memory of solver calls in bytes; None if the system does not report it."""
-
-    bytes: int | None = None
-
-
 @contextmanager
-def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
-    """Yield the Peak memory of solver calls in the block; in workers, limit their time.
+def observed_calls(seconds: float | None = None) -> Iterator[dict[str, Any]]:
+    """Yield {"peak_bytes": memory} of solver calls in the block; in workers, limit their time.
 
-    It is what the process held at its peak beyond what it held when the solver was called.
-    Linux reports it; what an earlier solve has left for reuse is given back first. A worker process
-    whose solver takes longer than `seconds` is ended by an alarm: many solvers have no time limit.
+    It is None if the system does not report it, else what the process held at its peak beyond what
+    it held when the solver was called. Linux reports it; what an earlier solve has left for reuse
+    is given back first. A worker process whose solver takes longer than `seconds` is ended by an
+    alarm: many solvers have no time limit.
     """
-    peak = Peak()
+    peak: dict[str, Any] = {"peak_bytes": None}
 
     @contextmanager
     def observed() -> Iterator[None]:
@@ -297,7 +281,7 @@ def observed_calls(seconds: float | None = None) -> Iterator[Peak]:
             yield
         if before is not None:
             taken = held_bytes("VmHWM") - before
-            peak.bytes = max(peak.bytes or 0, taken, 0)
+            peak["peak_bytes"] = max(peak["peak_bytes"] or 0, taken, 0)
 
     token = AROUND.set(observed)
     try:

@@ -243,21 +243,15 @@ def _some_samples(betas: pd.DataFrame) -> pd.DataFrame:
 
 
 def _step_curves(frame: pd.DataFrame, *panels: str) -> pd.DataFrame:
-    """Return at most MOST_STEPS points of each solver's curve, with a column ``panel``."""
-    labelled = frame.assign(panel=_panels(frame, *panels))
-    groups = labelled.groupby(["panel", "solver"], sort=False, group_keys=False)
-    return pd.concat([_thinned(group, MOST_STEPS) for _, group in groups], ignore_index=True)
+    """Return at most MOST_STEPS points of each solver's curve, with a column ``panel``.
 
-
-def _panels(frame: pd.DataFrame, *columns: str) -> pd.Series:
-    """Return each row's label: those of the columns that vary, or the first column."""
-    varied = [name for name in columns if frame[name].nunique() > 1] or list(columns[:1])
-    return frame[varied].astype(str).agg(", ".join, axis=1)
-
-
-def _thinned(rows: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Return at most `most` rows, evenly spaced, including the first and last."""
-    return rows.iloc[spread(np.arange(len(rows)), most)]
+    It is labelled by those of the columns `panels` that vary, or by the first.
+    """
+    varied = [name for name in panels if frame[name].nunique() > 1] or list(panels[:1])
+    labelled = frame.assign(panel=frame[varied].astype(str).agg(", ".join, axis=1))
+    groups = labelled.groupby(["panel", "solver"], sort=False)
+    parts = [group.iloc[spread(np.arange(len(group)), MOST_STEPS)] for _, group in groups]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _uncovered(frame: pd.DataFrame) -> pd.DataFrame:

@@ -91,11 +91,8 @@ def outcomes_of_tables(
 
 def _largest_dimacs(told: pd.Series) -> pd.Series:
     """Return the largest of each task's six DIMACS errors, read from JSON; NaN if it has none."""
-    errors = [
-        max(json.loads(own).values(), default=np.nan) if isinstance(own, str) else np.nan
-        for own in told
-    ]
-    return pd.to_numeric(pd.Series(errors, index=told.index, dtype=object), errors="coerce")
+    errors = told.map(lambda own: max(json.loads(own).values(), default=None), na_action="ignore")
+    return pd.to_numeric(errors.astype(object), errors="coerce")
 
 
 def _skip_integer_variants(frame: pd.DataFrame) -> None:

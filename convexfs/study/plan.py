@@ -122,12 +122,17 @@ class Plan:
         return tol is None if takes_none else tol in self.accuracies
 
     def _solvers_of(self, problem: ProblemFile) -> tuple[str, ...]:
-        names = named_solvers(self.solvers)
+        """Return the solvers of a problem; of "all", without twins that surely add nothing.
+
+        Whether a changed problem has integers is known only once it is built: there all stay.
+        """
+        names, formulation = named_solvers(self.solvers), problem.formulation
         if self.solvers != ALL:
             return names
-        if problem.build is not None or problem.formulation.native is None:
-            names = tuple(name for name in names if name != NATIVE)
-        return without_integer_variants(names, problem)
+        changed = problem.build is not None
+        absent = {NATIVE} if changed or formulation.native is None else set()
+        absent |= set() if changed or formulation.integer else integer_variants().keys()
+        return tuple(name for name in names if name not in absent)
 
     def _check_own_options(self, problems: Iterable[ProblemFile]) -> None:
         taking_part = {name for problem in problems for name in problem.solvers} - {NATIVE}
@@ -198,16 +203,6 @@ def named_solvers(solvers: str | Sequence[str]) -> tuple[str, ...]:
     names = (name.strip() for name in solvers)
     spelt = (NATIVE if name.lower() == NATIVE else backend(name).name for name in names)
     return tuple(dict.fromkeys(spelt))
-
-
-def without_integer_variants(names: Sequence[str], problem: ProblemFile) -> tuple[str, ...]:
-    """Return names without mixed-integer variants, if the problem surely has no integers.
-
-    Whether a changed problem has integers is known only once it is built: there all stay.
-    """
-    if problem.build is not None or problem.formulation.integer:
-        return tuple(names)
-    return tuple(name for name in names if name not in integer_variants())
 
 
 def in_random_order(tasks: Iterable[Task], seed: int) -> list[Task]:

@@ -17,25 +17,22 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A public set of instances: what it holds, where to get it, and its licence."""
+    """A public set of instances: where to get it, and its licence."""
 
-    holds: str
     source: str
     licence: str
 
 
 SETS = {
-    "netlib": PublicSet("LP", "netlib.org/lp/data", "public"),
-    "netlib-infeasible": PublicSet("LP, infeasible", "netlib.org/lp/infeas", "public"),
-    "maros-meszaros": PublicSet(
-        "convex QP", "qpbenchmark/maros_meszaros_qpbenchmark", "Apache-2.0"
-    ),
-    "cblib-exp": PublicSet("exponential cones", "cblib.zib.de", "CBLIB's notice"),
-    "cblib-socp": PublicSet("second-order cones", "cblib.zib.de", "CBLIB's notice"),
-    "cblib-pow": PublicSet("power cones", "cblib.zib.de", "CBLIB's notice"),
-    "sdplib": PublicSet("SDP, four infeasible", "vsdp/SDPLIB", "GPL-2.0"),
-    "liu-pataki": PublicSet("SDP, infeasible", "unc.edu/~pataki/SDP.zip", "not stated"),
-    "miplib3": PublicSet("MILP", "miplib.zib.de", "public"),
+    "netlib": PublicSet("netlib.org/lp/data", "public"),
+    "netlib-infeasible": PublicSet("netlib.org/lp/infeas", "public"),
+    "maros-meszaros": PublicSet("qpbenchmark/maros_meszaros_qpbenchmark", "Apache-2.0"),
+    "cblib-exp": PublicSet("cblib.zib.de", "CBLIB's notice"),
+    "cblib-socp": PublicSet("cblib.zib.de", "CBLIB's notice"),
+    "cblib-pow": PublicSet("cblib.zib.de", "CBLIB's notice"),
+    "sdplib": PublicSet("vsdp/SDPLIB", "GPL-2.0"),
+    "liu-pataki": PublicSet("unc.edu/~pataki/SDP.zip", "not stated"),
+    "miplib3": PublicSet("miplib.zib.de", "public"),
 }
 
 

@@ -14,7 +14,7 @@ from convexfs.data.specs import renamed
 from convexfs.errors import InputError, and_more
 from convexfs.records import NATIVE, SKIPPED
 from convexfs.study import columns
-from convexfs.study.archive import Contents, unpack_archive
+from convexfs.study.archive import Contents
 from convexfs.study.columns import names
 from convexfs.study.compare import compare_problems
 from convexfs.study.outcome_rules import ANSWERED, SMALL_OBJECTIVE, allowed
@@ -30,11 +30,6 @@ _TASK = [
     "repeat", "seed",
 ]  # fmt: skip
 _MACHINE = ("python", "platform", "processor", "cores")
-
-
-def unpack_into_run(archive: str | Path, out: str | Path, **limit: int) -> Contents:
-    """Unpack an archive into the subfolder `archive` of `out`; return its contents."""
-    return unpack_archive(archive, Path(out) / UNPACKED, **limit)
 
 
 def repeat(contents: Contents, out: str | Path, **limits: Any) -> list[Progress]:
@@ -132,12 +127,8 @@ def _compared(pairs: pd.DataFrame) -> dict[str, Any]:
         "other_objective": int((apart > allowed(timed)).sum()),
         "other_iterations": int((timed["iterations"] != timed["iterations_now"]).sum()),
         "times": (timed["solve_seconds_now"] / timed["solve_seconds"]).median(),
-        "example": _example(other),
+        "example": next(
+            (f"{own.instance}: {own.outcome} → {own.outcome_now}" for own in other.itertuples()),
+            None,
+        ),
     }
-
-
-def _example(other: pd.DataFrame) -> str | None:
-    if other.empty:
-        return None
-    first = other.iloc[0]
-    return f"{first['instance']}: {first['outcome']} → {first['outcome_now']}"

@@ -77,13 +77,13 @@ def _counts(own: pd.DataFrame) -> dict[str, Any]:
 
 def _speed(own: pd.DataFrame, shift: float) -> dict[str, Any]:
     tried, solved = own[own["outcome"] != SKIPPED], own["outcome"] == SOLVED
-    right = own[solved]
+    right, charged = own[solved], tried["charged_seconds"]
     return {
         **seconds(tried, shift),
         "times_best": times_best(tried, shift),
         "times_best_unshifted": times_best(tried, 0.0),
         "shift": shift,
-        "par10": _par10(tried),
+        "par10": charged.where(tried["outcome"].isin(ANSWERED), PENALTY * charged).mean(),
         "compile_seconds": tried["compile_seconds"].median(),
         "setup_share": _median(right["setup_seconds"] / right["solve_seconds"]),
         "iterations": _median(right["iterations"]),
@@ -92,12 +92,6 @@ def _speed(own: pd.DataFrame, shift: float) -> dict[str, Any]:
         "error": right["error"].median(),
         "dimacs_error": _median(right["dimacs_error"]),
     }
-
-
-def _par10(tried: pd.DataFrame) -> float:
-    """Return the mean of charged seconds, unsolved tasks charged ten times (PAR10)."""
-    seconds = tried["charged_seconds"]
-    return seconds.where(tried["outcome"].isin(ANSWERED), PENALTY * seconds).mean()
 
 
 def _median(values: pd.Series) -> float:

@@ -2,19 +2,24 @@
 
 import keyword
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import count
 from typing import Any
 
 import numpy as np
+from cvxpy.atoms.suppfunc import SuppFuncAtom
+from cvxpy.constraints import Equality, Inequality
+from cvxpy.transforms.indicator import indicator
+from cvxpy.transforms.partial_optimize import PartialProblem
 from scipy import sparse
 
-from convexfs.errors import InputError
+from convexfs.inspection import parse, tree
 from convexfs.inspection.parse import Formula
-from convexfs.inspection.symbols import CONSTANT, POSITIONS
+from convexfs.inspection.symbols import CONSTANT, POSITIONS, SymbolTable
 from convexfs.inspection.tree import Node, deep, number
+from convexfs.records import values_kept
 
 #: How tightly Python reads an expression.
 _SUM, _PRODUCT, _POWER, _UNIT = range(4)
@@ -87,13 +92,13 @@ class NumpyCode:
 
 
 @deep()
-def numpy_code(formula: Formula) -> NumpyCode:
-    """Code of a formula's objective and constraints."""
+def numpy_code(formula: Formula, constraints: Sequence[Any] = ()) -> NumpyCode:
+    """Code of a formula's objective, and of its constraints, which are given by cvxpy."""
     writer = _Writer(formula)
     objective = writer.write(formula.objective)
     residuals = [
-        f"        {clause.key!r}: [{', '.join(writer.write(node) for node in clause.residual)}],"
-        for clause in formula.clauses
+        f"        {clause.key!r}: [{', '.join(map(writer.write, residual(row, formula.symbols)))}],"
+        for clause, row in zip(formula.clauses, constraints, strict=True)
     ]
     arguments = ", ".join([*writer.names.values(), *writer.atoms])
     lines = [
@@ -114,6 +119,46 @@ def numpy_code(formula: Formula) -> NumpyCode:
         else:
             names[symbol.name] = code
     return NumpyCode("\n".join(lines) + "\n", data, names)
+
+
+def residual(constraint: Any, symbols: SymbolTable) -> list[Node]:
+    """What cvxpy compares with 0 in an equality or inequality, else the constraint's arguments."""
+    args = [parse.read(arg, symbols) for arg in constraint.args]
+    if isinstance(constraint, Inequality | Equality):
+        return [tree.add(constraint.expr.shape, (args[0], tree.negate(args[1])))]
+    return args
+
+
+#: By the id of a call's info, which folding keeps: the info, and the expression it was read from.
+_ORIGINS: dict[int, tuple[Any, Any]] = {}
+_plain_read = parse.read
+
+
+def _recording_read(expression: Any, symbols: SymbolTable) -> Node:
+    node = _plain_read(expression, symbols)
+    _ORIGINS[id(node.info)] = node.info, expression
+    return node
+
+
+parse.read = _recording_read
+
+
+def _cvxpys_own(node: Node) -> Callable[[Sequence[Any]], Any]:
+    """Return the function of an expression's arguments, or of its free leaves, by cvxpy itself."""
+    _, expression = _ORIGINS[id(node.info)]
+    if not isinstance(expression, indicator | PartialProblem | SuppFuncAtom):
+        return expression.numeric
+    inner = isinstance(expression, PartialProblem)
+    variables = expression.dont_opt_vars if inner else expression.variables()
+    leaves = [*variables, *expression.parameters()]
+
+    def evaluate(values: Sequence[Any]) -> Any:
+        with values_kept(leaves):
+            for leaf, value in zip(leaves, values, strict=True):
+                leaf.save_value(np.asarray(value))
+            return expression.value
+
+    return evaluate
 
 
 class _Writer:
@@ -213,9 +258,7 @@ class _Writer:
         stem = re.sub(r"\W", "_", node.function)
         name = next(n for k in count(1) if (n := f"{stem}_{k}") not in taken)
         shapes = [arg.shape for arg in node.parts]
-        evaluate, shape = node.evaluate, node.shape
-        if evaluate is None:
-            raise InputError(f"{node.function} has no value that code could compute")
+        evaluate, shape = _cvxpys_own(node), node.shape
 
         def atom(*values: Any) -> Any:
             result = evaluate([np.broadcast_to(v, s) for v, s in zip(values, shapes, strict=True)])

@@ -21,8 +21,9 @@ def assert_same_numbers(problem, seed=0, names=None):
         for symbol in seen.formula.symbols.declared.values()
         if isinstance(symbol.stands_for, cp.Variable | cp.Parameter)
     }
-    _assert_close(numpy_code(seen.formula).objective(given), problem.objective.expr.value, ())
-    residuals = numpy_code(seen.formula).residuals(given)
+    code = numpy_code(seen.formula, problem.constraints)
+    _assert_close(code.objective(given), problem.objective.expr.value, ())
+    residuals = code.residuals(given)
     for position, constraint in enumerate(problem.constraints):
         found = residuals[constraint.label or str(position)]
         two_sided = isinstance(constraint, Inequality | Equality)

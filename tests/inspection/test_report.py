@@ -109,7 +109,8 @@ def test_constraints_of_one_label_are_kept_apart():
     rows = [(x >= 0).set_label("bound"), (x <= 1).set_label("bound")]
     seen = show(cp.Problem(cp.Minimize(x), constraints(*rows)))
     assert list(seen.duals) == ["bound", "bound 1"]
-    assert numpy_code(seen.formula).residuals({"x": 3.0}) == {"bound": [-3.0], "bound 1": [2.0]}
+    code = numpy_code(seen.formula, rows)
+    assert code.residuals({"x": 3.0}) == {"bound": [-3.0], "bound 1": [2.0]}
 
 
 def test_every_part_has_its_rules():

@@ -60,7 +60,7 @@ def figures():
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("drawings") / "page.html"
     sections = [known(drawn(figure)) for figure in figures()]
-    path.write_text(page_html("drawings", sections, SOLVERS, "0", "now"))
+    path.write_text(page_html("drawings", sections, SOLVERS))
     return path
 
 
@@ -247,7 +247,7 @@ def extreme_figures():
 def extreme(browser, tmp_path_factory):
     path = tmp_path_factory.mktemp("extremes") / "page.html"
     sections = [known(drawn(figure)) for figure in extreme_figures()]
-    path.write_text(page_html("extremes", sections, SOLVERS, "0", "now"))
+    path.write_text(page_html("extremes", sections, SOLVERS))
     return visit(browser, path)
 
 

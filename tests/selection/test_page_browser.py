@@ -206,7 +206,7 @@ def test_cells_without_a_value_look_unlike_zero(browser, tmp_path):
     pairs = [("a", "a", 1.0), ("a", "b", 0.0), ("b", "b", 1.0)]
     frame = pd.DataFrame(pairs, columns=["one", "two", "common"])
     figure = Figure("map", "Map", "heat", frame, "two", "one", "", "", value="common")
-    (tmp_path / "map.html").write_text(page_html("map", [known(drawn(figure))], [], "0", "now"))
+    (tmp_path / "map.html").write_text(page_html("map", [known(drawn(figure))], []))
     opened = visit(browser, tmp_path / "map.html")
     # A path has the cells of one colour, each of which begins with M.
     cells = opened.locator(".cells").evaluate_all(

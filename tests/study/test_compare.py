@@ -189,7 +189,7 @@ def test_each_process_warms_a_solver_up_before_it_measures(file, monkeypatch):
     problem = replace(load_problem_file(file(CONIC)), solvers=("SCS",))
     tasks = expand([problem], tol=1e-6, time_limit=60.0)
     for task in tasks[:2]:
-        assert measure(task).row["status"] == "optimal"
+        assert measure(task, {}, {}).row["status"] == "optimal"
     assert len(calls) == 3
 
 

@@ -10,7 +10,7 @@ from convexfs.errors import InputError
 from convexfs.study.compare import compare_files
 from convexfs.study.outcomes import outcomes
 from convexfs.study.plan import DIRECT, Plan
-from convexfs.study.rerun import repeat, unpack_into_run
+from convexfs.study.rerun import repeat
 
 OWN = (
     "import cvxpy as cp\n\n"
@@ -41,13 +41,13 @@ def test_each_interface_is_one_to_compare_with_its_own_version(own, tmp_path):
 
 
 def test_an_archive_names_environments_but_never_chooses_the_interpreter(own, tmp_path):
-    from convexfs.study.archive import write_archive
+    from convexfs.study.archive import unpack_archive, write_archive
 
     compare_files(
         [own], tmp_path / "run", solvers=["SCS"], environments={"old": sys.executable}, **QUICK
     )
     archive = write_archive(tmp_path / "run", tmp_path / "study.zip")
-    contents = unpack_into_run(archive or tmp_path / "study.zip", tmp_path / "again")
+    contents = unpack_archive(archive or tmp_path / "study.zip", tmp_path / "again")
     plan = contents.studies[0]["plan"]
     assert plan["interfaces"] == ["", "old"]
     assert sys.executable not in str(plan)

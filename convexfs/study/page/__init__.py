@@ -2,18 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 
-import convexfs
 from convexfs.batch.run_results import are_measurements
 from convexfs.batch.store.store import Store
 from convexfs.errors import InputError
 from convexfs.records import NATIVE
 from convexfs.report.figure import Figure
-from convexfs.report.page import check_page, page_html, write_page
+from convexfs.report.page import page_html, write_page
 from convexfs.report.sections import Section, drawn, environment
 from convexfs.report.table import Table
 from convexfs.study import figures, llfs_points
@@ -44,13 +42,11 @@ class Report:
 
     @property
     def html(self) -> str:
-        now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        return page_html(self.title, self.sections, self.solvers, convexfs.__version__, now)
+        return page_html(self.title, self.sections, self.solvers)
 
     def write(self, out: str | Path | None = None) -> Path:
         """Write the page to `out` (default: report.html in the run's folder); return its path."""
         out = self.folder / PAGE if out is None else Path(out)
-        check_page(out)
         write_page(self.html, out)
         return out
 

@@ -57,8 +57,11 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
 def report(arguments: argparse.Namespace) -> int:
     """Write a stored run as an offline HTML page; if asked, also its figures and tables."""
     from convexfs.report.export import write_figures, write_tables
+    from convexfs.report.page import check_page
     from convexfs.study.page import gather
 
+    if arguments.out is not None:
+        check_page(arguments.out)
     page = gather(arguments.folder, arguments.shift)
     lines = [f"page: {page.write(arguments.out)}"]
     for ending in PICTURES:

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from convexfs.certification.duals import dual_bound
 
 
-@pytest.mark.parametrize("dense", [np.inf, 0.0], ids=["sparse factors", "dense factors"])
-def test_semidefinite_matrices_are_told_apart(monkeypatch, dense):
-    monkeypatch.setattr(dual_bound, "DENSE", dense)
+@pytest.mark.parametrize("share", [np.inf, 0.0], ids=["sparse factors", "dense factors"])
+def test_semidefinite_matrices_are_told_apart(monkeypatch, share):
+    monkeypatch.setattr(dual_bound, "SPARSE", (share, share))
 
     def is_semidefinite(matrix: np.ndarray) -> bool:
         return dual_bound.has_no_negative_eigenvalue(sp.csr_array(matrix))

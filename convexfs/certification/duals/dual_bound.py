@@ -223,7 +223,7 @@ def has_no_negative_eigenvalue(P: sp.csr_array) -> bool:
     units = 1.0 / np.sqrt(np.where(diagonal[used] > 0, diagonal[used], 1.0))
     scaled = sp.csc_array(matrix * units[:, None] * units[None, :])
     lifted = sp.csc_array(scaled + 20 * used.size * EPSILON * sp.eye_array(used.size))
-    if lifted.nnz > DENSE * used.size**2:
+    if lifted.nnz > SPARSE[used.size > SMALL] * used.size**2:
         return _has_cholesky_factor(lifted.toarray())
     mode = {"SymmetricMode": True}
     try:
@@ -234,8 +234,9 @@ def has_no_negative_eigenvalue(P: sp.csr_array) -> bool:
     return bool(symmetric and np.all(factors.U.diagonal() > 0))
 
 
-#: A matrix with a larger share of entries is factorised by dense Cholesky, else by sparse LU.
-DENSE = 0.3
+#: A matrix with a larger share of entries is factorised by dense Cholesky, else by sparse LU: the
+#: share of matrices up to SMALL rows, where dense Cholesky takes less than 0.1 s, and of others.
+SMALL, SPARSE = 2000, (0.005, 0.3)
 
 
 def _has_cholesky_factor(matrix: np.ndarray) -> bool:

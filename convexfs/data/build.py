@@ -113,10 +113,10 @@ def make_dataset(
     if issparse(matrix):
         check_sparse_finite(matrix, name, names, _DROP)
     else:
-        given, matrix = matrix, fill_missing(matrix, impute, seen, name, names, list(categories))
-        holes = 0 if matrix is given else int((np.isnan(given) & ~np.isnan(matrix)).sum())
-        if holes:
-            share = f"{holes:,} of {matrix.size:,} values"
+        before, matrix = matrix, fill_missing(matrix, impute, seen, name, names, list(categories))
+        imputed = 0 if matrix is before else int((np.isnan(before) & ~np.isnan(matrix)).sum())
+        if imputed:
+            share = f"{imputed:,} of {matrix.size:,} values"
             told.append(f"{share} are missing, and filled by {IMPUTATIONS[impute]}")
     if not mixed and not issparse(matrix):
         check_finite(matrix, name, names, _FILL if impute == "none" else _DROP)

@@ -144,7 +144,7 @@ def _by_projection(
         model.fit(data.X, data.y)
     except ConvexfsError:
         raise
-    except ValueError as error:  # scikit-learn rejected a setting of its own estimator.
+    except ValueError as error:  # scikit-learn rejected a parameter of its estimator.
         raise InputError(f"{name}: {error}") from error
     return _projected(name, model, *component_number, data)
 

@@ -1,4 +1,4 @@
-"""Positive semidefinite matrices are told from others, whatever the units of their rows are."""
+"""Positive semidefinite matrices are distinguished from others in any units of their rows."""
 
 import numpy as np
 import pytest
